@@ -94,6 +94,15 @@ ALLOWED: dict[str, frozenset[str]] = {
             "verifier.source",
         }
     ),
+    "verifier.suites": frozenset(
+        {
+            "verifier.configuration",
+            "verifier.dialects",
+            "verifier.hardware",
+            "verifier.source",
+            "verifier.symbolic",
+        }
+    ),
     "verifier.cli": frozenset(
         {
             "verifier",
@@ -110,6 +119,7 @@ ALLOWED: dict[str, frozenset[str]] = {
             "verifier.rulebase",
             "verifier.service",
             "verifier.source",
+            "verifier.suites",
         }
     ),
     "verifier.__main__": frozenset({"verifier.cli"}),

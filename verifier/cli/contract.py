@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,7 @@ import click
 
 from verifier.cli import options
 from verifier.cli.output import Refusal, complain, remark, version
-from verifier.cli.paths import project_root
+from verifier.cli.paths import key_of, project_root
 
 if TYPE_CHECKING:
     from verifier.configuration.settings import Configurations
@@ -35,12 +34,45 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Put the contracts into the configuration of each file, where none is there yet.",
 )
-def command(paths: tuple[str, ...], format_: str, write: bool, **said: Any) -> None:
+@click.option(
+    "--from-tests",
+    "tests",
+    multiple=True,
+    type=click.Path(exists=True),
+    metavar="DIR",
+    help="Print (or write, as presets) the contracts under which the tests and scripts in DIR "
+    "launch the kernels; nothing of them is run (repeatable).",
+)
+@click.option(
+    "--at-most",
+    "most",
+    type=click.IntRange(min=1),
+    metavar="N",
+    default=8,
+    show_default=True,
+    help="With --from-tests: contracts for each kernel.",
+)
+def command(
+    paths: tuple[str, ...],
+    format_: str,
+    write: bool,
+    tests: tuple[str, ...],
+    most: int,
+    **said: Any,
+) -> None:
     """Print for which inputs each kernel in PATHS (default: this directory) is right.
 
     What the grammar of contracts has no form for, and kernels whose precondition is not known,
     stand in comments.
     """
+    if tests:
+        from verifier.cli.fromtests import presets
+
+        if format_ not in ("contract", "json"):
+            raise Refusal(f"--from-tests has no format '{format_}'")
+        configurations = options.configurations(said)
+        status = presets(paths or (".",), tests, configurations, format_ == "json", write, most)
+        click.get_current_context().exit(status)
     from verifier.cli.runner import RunOptions, complaint, default_jobs, run
     from verifier.configuration.model import ConfigurationError
     from verifier.service.inferred import inferred
@@ -82,10 +114,7 @@ def _written(found: list[Inferred], configurations: Configurations) -> Iterator[
             yield f"{kernel.path}: no contract of `{kernel.name}` is written: it would say less"
             continue
         file = configurations.for_file(kernel.path).file or str(Path(project_root(), NAME))
-        inside = Path(kernel.path).absolute()
-        with suppress(ValueError):
-            inside = inside.relative_to(Path(file).absolute().parent)
-        key = f"{inside.as_posix()}::{kernel.name}"
+        key = key_of(kernel.path, kernel.name, file)
         wanted.setdefault(file, {})[key] = item.contract.removeprefix(kernel.name)
     for file, contracts in sorted(wanted.items()):
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -41,6 +42,14 @@ def project_root(start: str | Path = ".") -> str:
             if any((folder / name).exists() for name in names):
                 return str(folder)
     return str(here)
+
+
+def key_of(path: str, kernel: str, file: str) -> str:
+    """A kernel as a configuration file names it: its path counts from the file's folder."""
+    inside = Path(path).absolute()
+    with suppress(ValueError):
+        inside = inside.relative_to(Path(file).absolute().parent)
+    return f"{inside.as_posix()}::{kernel}"
 
 
 class Display:

@@ -5,19 +5,22 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
 
 from verifier.configuration import toml
 from verifier.configuration.model import PROJECT
+
+#: contracts by their keys: one, or several that are checked one by one
+Contracts: TypeAlias = Mapping[str, "str | Sequence[str]"]
 
 
 class CannotWriteError(Exception):
     """The contracts of this file are laid out in a way that is better changed by hand."""
 
 
-def with_contracts(path: str, text: str, contracts: Mapping[str, str]) -> str:
-    """The text of a configuration file with more contracts, by their keys.
+def with_contracts(path: str, text: str, contracts: Contracts, preset: str | None = None) -> str:
+    """The text of a configuration file with more contracts, by their keys; of a preset or of none.
 
     Keys that are there already keep what they say.
 
@@ -25,17 +28,19 @@ def with_contracts(path: str, text: str, contracts: Mapping[str, str]) -> str:
         CannotWriteError: the text is not TOML, or its contracts are in no table of their own.
     """
     tables = ["tool", "tilelint"] if os.path.basename(path) == PROJECT else []  # noqa: PTH119
-    tables.append("contracts")
+    tables += ["contracts"] if preset is None else ["presets", preset]
     try:
         before = toml.load(text)
     except toml.BadTomlError as error:
         raise CannotWriteError(error.message) from error
     known = _table(before, tables)
-    new = {key: value for key, value in contracts.items() if key not in known}
+    wanted = {key: value if isinstance(value, str) else list(value)
+              for key, value in contracts.items()}  # fmt: skip
+    new = {key: value for key, value in wanted.items() if key not in known}
     if not new:
         return text
-    lines = [f"{json.dumps(k, ensure_ascii=False)} = {_quoted(v)}" for k, v in new.items()]
-    name = ".".join(tables)
+    lines = [f"{_quoted(key)} = {_written(value)}" for key, value in new.items()]
+    name = ".".join(map(_bare, tables))
     header = re.search(rf"^\[{re.escape(name)}\][^\n]*\n?", text, re.MULTILINE)
     if header is None:
         space = "" if not text else "\n" if text.endswith("\n") else "\n\n"
@@ -65,9 +70,21 @@ def _quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
+def _bare(name: str) -> str:
+    """A name in the header of a table."""
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _quoted(name)
+
+
+def _written(value: str | list[str]) -> str:
+    if isinstance(value, str):
+        return _quoted(value)
+    return "[\n" + "".join(f"    {_quoted(item)},\n" for item in value) + "]"
+
+
 def _end_of_table(text: str, start: int) -> int:
     """Behind the last line of a table that says something."""
-    following = re.compile(r"^\s*\[", re.MULTILINE).search(text, start)
+    header = re.compile(r"^[ \t]*\[[^\n]*\][ \t]*(#[^\n]*)?$", re.MULTILINE)
+    following = header.search(text, start)
     end = len(text) if following is None else following.start()
     body = text[start:end]
     # comments directly above the next table are its own

@@ -23,6 +23,10 @@ _T = TypeVar("_T")
 class Paths(State):
     """The state with its paths: apart at what is not decided, together again, ended, undone."""
 
+    def joined(self, test: Bool, then: object, other: object) -> object:
+        """The value that is ``then`` if ``test`` holds, else ``other``."""
+        return join(test, then, other)
+
     @contextlib.contextmanager
     def guarded(self, condition: Bool) -> Iterator[None]:
         """Run under one more path condition; what narrowed the path inside is dropped after."""
@@ -93,9 +97,9 @@ class Paths(State):
         self.heap = start
         (lives, first, first_heap, rest), (survives, second, second_heap, left) = sides
         if lives and survives:
-            merge(start, test, first_heap, second_heap, join)
+            merge(start, test, first_heap, second_heap, self.joined)
             self.narrow(E.and_(E.implies(test, rest), E.implies(E.not_(test), left)))
-            return join(test, first, second)  # type: ignore[return-value]
+            return self.joined(test, first, second)  # type: ignore[return-value]
         if not lives and not survives:
             raise Ended
         start.adopt(first_heap if lives else second_heap)
@@ -165,8 +169,8 @@ class Paths(State):
         for escape in reversed(escapes):
             if alive:
                 current = self.heap.fork()
-                merge(self.heap, escape.guard, escape.heap, current, join)
-                value = join(escape.guard, escape.value, value)
+                merge(self.heap, escape.guard, escape.heap, current, self.joined)
+                value = self.joined(escape.guard, escape.value, value)
             else:
                 self.heap.adopt(escape.heap.fork())
                 value = escape.value

@@ -1,0 +1,148 @@
+"""What names of libraries mean to programs that launch kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Final
+
+from verifier.source.ir import Span
+from verifier.suites import creation, kinds
+from verifier.suites.launching import launched_by
+from verifier.suites.machine import SuiteVM
+from verifier.suites.values import EMPTY, Fixture, Mark, RandomSource
+from verifier.symbolic.dialect import Dialect
+from verifier.symbolic.machine import Call, Machine
+from verifier.symbolic.python.builtin import Table
+from verifier.symbolic.python.kind import Kind
+from verifier.symbolic.python.model import Builtin, Function
+from verifier.symbolic.python.plain import PlainDialect
+from verifier.symbolic.python.vm import VM
+from verifier.symbolic.tensors import DType, View
+from verifier.symbolic.values import ApiRef, Opaque
+
+#: functions of a kernel API that give back what they are given
+_THEMSELVES: Final = frozenset({"language.nc"})
+_MARKS: Final = "pytest.mark."
+
+LIBRARY: Final = Table()
+
+
+@LIBRARY.add("numpy.random.default_rng", "numpy.random.RandomState")
+def _source(vm: VM, span: Span, *seed: object, **keywords: object) -> object:
+    return RandomSource()
+
+
+@LIBRARY.add("inspect.signature")
+def _signature(vm: VM, span: Span, obj: object, /, **keywords: object) -> object:
+    return kinds.signature(vm, obj)
+
+
+@LIBRARY.add("pytest.param")
+def _param(vm: VM, span: Span, *values: object, marks: object = (), id: object = None) -> object:
+    from verifier.suites.values import Row
+
+    return Row(values, marks)
+
+
+@LIBRARY.add("pytest.raises", "pytest.fail")
+def _raises(vm: VM, span: Span, *expected: object, **keywords: object) -> object:
+    return kinds.raising(vm)
+
+
+@LIBRARY.add("pytest.skip", "pytest.xfail")
+def _skip(vm: VM, span: Span, *reason: object, **keywords: object) -> object:
+    assert isinstance(vm, SuiteVM)
+    vm.failed("the test is skipped", span)
+
+
+@LIBRARY.add("pytest.fixture")
+def _fixture(vm: VM, span: Span, function: object = None, /, **keywords: object) -> object:
+    params = keywords.get("params")
+    if isinstance(function, Function):
+        return Fixture(function, params)
+
+    def mark(vm: VM, span: Span, function: object, /) -> object:
+        return Fixture(function, params) if isinstance(function, Function) else function
+
+    return Builtin.of("fixture", mark)
+
+
+class SuiteDialect(PlainDialect):
+    """The kernel APIs as the host sees them, array libraries, and test frameworks."""
+
+    def __init__(self, apis: Collection[Dialect[VM]]) -> None:
+        self.apis = tuple(apis)
+        self.name = "host"
+
+    def root(self, dotted: str) -> object | None:
+        """The value of an imported name of a kernel API."""
+        found = (api.root(dotted) for api in self.apis)
+        return next((value for value in found if value is not None), None)
+
+    def external(self, path: str) -> object | None:
+        """What a name of a library means."""
+        if path.startswith(_MARKS) and "." not in path[len(_MARKS) :]:
+            return Mark(path[len(_MARKS) :])
+        if path in LIBRARY:
+            return LIBRARY[path]
+        if path == "inspect.Parameter.empty":
+            return EMPTY
+        known = [found for api in self.apis if (found := api.external(path)) is not None]
+        dtype = next((found for found in known if isinstance(found, DType)), None)
+        function = creation.function_of(path)
+        if dtype is not None or function is not None:
+            return function if dtype is None else dtype
+        return next((found for found in known if not isinstance(found, ApiRef)), None)
+
+    def attribute(self, machine: Machine, owner: ApiRef, attr: str, span: Span) -> object | None:
+        """``owner.attr`` of whichever API has it."""
+        found = (api.attribute(machine, owner, attr, span) for api in self.apis)
+        return next((value for value in found if value is not None), Opaque(f"{owner.name}.{attr}"))
+
+    def call(self, machine: Machine, api: ApiRef, call: Call) -> object:
+        """A call of an API: it launches a kernel, or nothing that is known."""
+        assert isinstance(machine, SuiteVM)
+        if api.name in _THEMSELVES and len(call.args) == 1:
+            return call.args[0].value
+        found = launched_by(machine, call)
+        return kinds.unknown_call(machine, call, api.name) if found is None else found
+
+    def api_subscript(self, machine: Machine, api: ApiRef, index: object, span: Span) -> object:
+        """An annotation."""
+        return Opaque(f"{api.name}[...]", harmless=True)
+
+    def view_attribute(self, machine: Machine, view: View, attr: str, span: Span) -> object | None:
+        """There are no tensors of kernels on the host."""
+        return None
+
+    def view_method(self, machine: Machine, view: View, method: str, call: Call) -> object | None:
+        """There are no tensors of kernels on the host."""
+        return None
+
+    def subscript(self, machine: Machine, view: View, index: object, span: Span) -> object:
+        """There are no tensors of kernels on the host."""
+        return Opaque("a part of a tensor")
+
+    def operator(
+        self, machine: Machine, op: str, left: object, right: object, span: Span
+    ) -> object | None:
+        """There are no tensors of kernels on the host."""
+        return None
+
+    def store(
+        self,
+        machine: Machine,
+        target: View,
+        value: object,
+        op: str | None,
+        span: Span,
+        value_span: Span,
+    ) -> None:
+        """There are no tensors of kernels on the host."""
+
+    def kinds(self) -> Mapping[type, Kind[VM]]:
+        """Arrays, kernels to be launched, marks, and what is not followed."""
+        return kinds.KINDS
+
+
+__all__ = ["SuiteDialect"]

@@ -1,0 +1,214 @@
+"""The machine that runs programs of the host: tests and scripts, up to the kernels they launch.
+
+It is the machine of kernels with other answers to what is not known. A kernel is judged, so that
+whatever is not followed counts; here only what reaches a launch does, and the rest is taken to do
+nothing and to fail never.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, NoReturn, TypeVar
+
+from verifier.source import ir
+from verifier.source.discovery import KernelEntry
+from verifier.source.ir import Span
+from verifier.source.project import Module
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Bool
+from verifier.symbolic.python.flow import Ended, Fault, Frame
+from verifier.symbolic.python.heap import UNBOUND
+from verifier.symbolic.python.model import Function
+from verifier.symbolic.python.terms import same
+from verifier.symbolic.python.vm import VM
+from verifier.symbolic.trace import AssumptionKind, LedgerKind
+from verifier.symbolic.values import Guarded, Opaque
+
+_T = TypeVar("_T")
+
+#: seconds for one program
+SECONDS: Final = 5.0
+#: seconds for the bodies of a file and of all that it imports
+LOADING: Final = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Launched:
+    """A launch of a kernel: its arguments by parameter as values of the machine.
+
+    ``grid`` None: it is not said. ``span`` is where it is launched.
+    """
+
+    function: Function
+    grid: tuple[object, ...] | None
+    arguments: Mapping[str, object]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A launch whose arguments are not evident: why, and where."""
+
+    reason: str
+    span: Span
+    function: Function | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """How an object was made: the arguments, and its attributes right after."""
+
+    args: tuple[object, ...]
+    keywords: Mapping[str, object]
+    attributes: Mapping[str, object]
+
+
+@dataclass(slots=True)
+class Found:
+    """What a program launches."""
+
+    launches: list[Launched | Refused] = field(default_factory=list)
+    #: the errors that end it for certain
+    failures: list[tuple[str, Span]] = field(default_factory=list)
+
+
+def decide(facts: tuple[Bool, ...], condition: Bool) -> bool | None:
+    """Whether a condition is among what the path has settled."""
+    if condition in facts:
+        return True
+    return False if E.not_(condition) in facts else None
+
+
+class SuiteVM(VM):
+    """A run of programs of the host."""
+
+    #: the kernels, by file and line of their ``def``
+    kernels: Mapping[tuple[str, int], KernelEntry]
+    #: functions for a device that their text does not call kernels: so they are where they are
+    #: given to something together with arguments
+    device: Mapping[tuple[str, int], KernelEntry]
+    found: Found
+    #: an empty scope, in which nothing runs
+    top: int
+    #: how objects were made, by the numbers of their boxes
+    made: dict[int, Made]
+    #: why conditions are not decided, by their symbols
+    reasons: dict[str, str]
+
+    def kernel_of(self, function: Function, *, given: bool = False) -> KernelEntry | None:
+        """The kernel that a function is; ``given``: to something that is not of the project."""
+        definition = function.definition
+        if not isinstance(definition, ir.FunctionDef):
+            return None
+        span = definition.name_span
+        place = (os.path.abspath(span.path), span.line)  # noqa: PTH100
+        return self.kernels.get(place) or (self.device.get(place) if given else None)
+
+    @contextlib.contextmanager
+    def aside(self, module: Module, seconds: float = SECONDS) -> Iterator[None]:
+        """Run a program of a module, of which nothing is left afterwards but what it found."""
+        held = (self.heap, self.frames, self.landings, self.depth, self.forking, self.importing)
+        path, loops = list(self._path), list(self._loops)
+        self.heap = self.heap.fork()
+        self.frames, self.landings, self.depth, self.forking = list(self.frames), [], 0, 0
+        self.frames.append(Frame(module, self.top, 0))
+        self._path.clear()
+        self._loops.clear()
+        self.found.failures.clear()
+        self.steps = 0
+        self.deadline = time.monotonic() + seconds
+        try:
+            yield
+        finally:
+            self.heap, self.frames, self.landings, self.depth = held[:4]
+            self.forking, self.importing = held[4:]
+            self._path[:], self._loops[:] = path, loops
+            self.handled.clear()
+            self.unsettled.clear()
+
+    # -- launches ------------------------------------------------------------------------
+
+    def fork(self, test: Bool, then: Callable[[], _T], other: Callable[[], _T]) -> _T:
+        """Go both ways; what a way launches that fails for certain is not counted."""
+        return super().fork(test, self._counted(then), self._counted(other))
+
+    def _counted(self, action: Callable[[], _T]) -> Callable[[], _T]:
+        def run() -> _T:
+            launches, failures = len(self.found.launches), len(self.found.failures)
+            try:
+                return action()
+            except Ended:
+                if len(self.found.failures) > failures:
+                    del self.found.launches[launches:]
+                raise
+
+        return run
+
+    def joined(self, test: Bool, then: object, other: object) -> object:
+        """What differs on two paths is not known: which way it goes is not."""
+        if test in (E.TRUE, E.FALSE) or UNBOUND in (then, other):
+            return super().joined(test, then, other)
+        if isinstance(then, Guarded) or isinstance(other, Guarded):
+            return super().joined(test, then, other)
+        if isinstance(then, tuple) and isinstance(other, tuple) and len(then) == len(other):
+            return tuple(self.joined(test, a, b) for a, b in zip(then, other, strict=True))
+        if same(then, other):
+            return then
+        return Opaque(self.because(test))
+
+    def because(self, test: Bool) -> str:
+        """Why a condition is not decided."""
+        named = (self.reasons.get(repr(atom)) for atom in sorted(test.free(), key=repr))
+        reasons = list(dict.fromkeys(reason for reason in named if reason))
+        return f"it depends on {reasons[0]}" if reasons else "it depends on what is not known"
+
+    def unknown_bool(self, reason: str, span: Span) -> Bool:
+        """A truth value that is not known."""
+        symbol = E.fresh("unknown", 0, 1)
+        self.reasons[repr(symbol.as_atom())] = reason
+        return E.eq(symbol, 1)
+
+    # -- what is not known -----------------------------------------------------------------
+
+    def approximate(
+        self, kind: LedgerKind, message: str, span: Span, symbols: Sequence[str] = ()
+    ) -> None:
+        """Nothing is judged."""
+
+    def unfollowed(self, reason: str, span: Span) -> Opaque:
+        """What has no model gives something unknown, and does nothing else."""
+        return Opaque(reason)
+
+    def unmodelled(self, name: str, span: Span) -> None:
+        """Nothing is judged."""
+
+    def caller_gives(self, span: Span, demanded: str = "") -> None:
+        """Nothing is judged."""
+
+    def assume(self, condition: Bool, text: str, span: Span, kind: AssumptionKind) -> None:
+        """An assertion that fails for certain ends a program."""
+        if condition is E.FALSE or self.decide(condition) is False:
+            self.failed(text, self.at)
+
+    def check(self, *args: Any, **keywords: Any) -> None:
+        """Nothing is judged."""
+
+    def may_raise(self, what: str, span: Span) -> None:
+        """What is not known is taken not to fail."""
+
+    def reported(self, fault: Fault, when: Bool = E.TRUE) -> None:
+        """An error that nothing catches ends a program if it is certain."""
+        if when is E.TRUE or self.decide(when) is True:
+            self.failed(fault.message, fault.span)
+
+    def failed(self, message: str, span: Span) -> NoReturn:
+        """The program ends here."""
+        self.found.failures.append((message, span))
+        raise Ended
+
+
+__all__ = ["Found", "Launched", "Refused", "SuiteVM", "decide"]
