@@ -74,6 +74,47 @@ def picked(x):
     )
 
 
+def _shuffled(columns: str) -> str:
+    return (
+        _HEAD
+        + f'''\
+@nki.jit
+def shuffled(x, y):
+    """Half of the rows of each quadrant of x[64, 18], and rows of y[64, 18] in the other half."""
+    assert x.shape == (64, 18) and y.shape == (64, 18)
+    assert x.dtype == nl.float32 and y.dtype == nl.float32
+    out = nl.ndarray((64, 18), dtype=nl.float32, buffer=nl.shared_hbm)
+    rows = nl.ndarray((64, 18), dtype=nl.float32, buffer=nl.sbuf)
+    both = nl.ndarray((64, 18), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.dma_copy(dst=rows, src=x)
+    nisa.dma_copy(dst=both[:, {columns}], src=y[:, {columns}])
+    mask = [15 - k for k in range(16)] + [255] * 16
+    nisa.nc_stream_shuffle(dst=both, src=rows, shuffle_mask=mask)
+    nisa.dma_copy(dst=out, src=both)
+    return out
+'''
+    )
+
+
+def _counted(stored: str) -> str:
+    return (
+        _HEAD
+        + f'''\
+@nki.jit
+def counted(x):
+    """Where row 16 of x[32, 18] is not zero, and in how many places."""
+    assert x.shape == (32, 18) and x.dtype == nl.int32
+    out = nl.ndarray((1, 19), dtype=nl.int32, buffer=nl.shared_hbm)
+    rows = nl.ndarray((32, 18), dtype=nl.int32, buffer=nl.sbuf)
+    found = nl.ndarray((32, 19), dtype=nl.int32, buffer=nl.sbuf)
+    nisa.dma_copy(dst=rows, src=x)
+    nisa.nonzero_with_count(dst=found, src=rows)
+    nisa.dma_copy(dst=out, src=found[{stored}])
+    return out
+'''
+    )
+
+
 UNINITIALISED_TWINS: Final = (
     Twin(
         "REG06",
@@ -82,6 +123,8 @@ UNINITIALISED_TWINS: Final = (
         "0.5",
         "trn2",
     ),
+    Twin("SHF07", _shuffled("0:17"), _shuffled("0:18"), "0.4", "trn2"),
+    Twin("NZC04", _counted("15:16, :"), _counted("16:17, :"), "0.5", "trn3"),
 )
 
 # ----------------------------------------------------------------- output-not-written

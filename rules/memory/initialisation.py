@@ -146,6 +146,7 @@ def _read_check(read: Read, origin: Read, table: Index, predicate: Bool, reason:
     return replace(
         found,
         predicate=predicate,
+        facts=tuple(dict.fromkeys((*found.facts, *_left_out(uses.writes)))),
         given=given,
         values=values,
         notes=tuple(notes),
@@ -155,6 +156,14 @@ def _read_check(read: Read, origin: Read, table: Index, predicate: Bool, reason:
         path=(*access.path, *access.given),
         order=access.order,
     )
+
+
+def _left_out(writes: Iterable[Access]) -> Iterator[str]:
+    """What documents that functions leave elements of what they write as they were."""
+    for write in writes:
+        instruction = write.operation.instruction
+        entries = instruction.footprint.writes_of(write.role) if instruction is not None else ()
+        yield from (entry.keeps for entry in entries if entry.keeps)
 
 
 class _When(Enum):
@@ -455,7 +464,7 @@ register(
             "was there before, so results differ from run to run. The usual cause is a loop with "
             "`n // tile` trips that fills a buffer of `n` columns."
         ),
-        facts=("NKI-B20", "NKI-REG06", "PPL-B12"),
+        facts=("NKI-B20", "NKI-REG06", "NKI-SHF07", "NKI-NZC04", "PPL-B12"),
         on="trace",
         dialects=(NKI, PPL),
         check=uninitialised_reads,

@@ -402,7 +402,7 @@ NONZERO_WITH_COUNT: Final = Instruction(
     needs=(Capability.NONZERO, ("NKI-NZC01", "NKI-H76")),
     footprint=Footprint(
         reads=(folded("src", where=_FIRST_OF_CORE),),
-        writes=(Writes(role="dst", where=_FIRST_OF_CORE),),
+        writes=(Writes(role="dst", where=_FIRST_OF_CORE, keeps="NKI-NZC04"),),
     ),
 )
 
