@@ -23,6 +23,7 @@ FAMILIES: Mapping[str, str] = {
     "dma": "Transfers: element counts, memories, types, descriptors, transposition",
     "dtypes": "Element types that an instruction or a target supports",
     "api": "Names and signatures of the API generation",
+    "migration": "What a later generation of the API does not take as it is (`--migrate-to`)",
     "memory": "Initialisation, outputs, tails, dependences, accumulation, capacity, overlap",
     OKK: "OKK (BM1684): extents, alignment, start NPUs, strides, windows, matrices, packed "
     "types, overlap of live tensors, races in parallel sections, stores",

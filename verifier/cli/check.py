@@ -57,6 +57,12 @@ _NOT_WHOLE = (
     is_flag=True,
     help="Run every counterexample on the reference executor. This executes the files.",
 )
+@click.option(
+    "--migrate-to",
+    metavar="VERSION",
+    help="Report what this later NKI generation (0.2 .. 0.6) does not take as it is, or reads "
+    "otherwise, with what to write; with --fix or --diff: write it.",
+)
 @reporting.options
 @click.option(
     "--shard",
@@ -89,6 +95,7 @@ def command(
     diff_base: str | None,
     kernels: tuple[str, ...],
     replay: bool,
+    migrate_to: str | None,
     format_: str,
     output: str | None,
     baseline: str | None,
@@ -128,10 +135,9 @@ def command(
             fixing=fixing,
             shard=shard,
             kernels=asked,
+            migrate_to=_generation(migrate_to, replay=replay),
         )
-        report = run.report()
-        if diff_base is not None:
-            report = run.introduced(report, diff_base, lambda: options.configurations(said))
+        report = run.report(diff_base, lambda: options.configurations(said))
         report = reported.weighed(report, run.root, run.expected())
     strict = run.whole.strict
     if diff and fixing is not None:
@@ -173,6 +179,7 @@ class _Run:
         fixing: Fixing | None,
         shard: Part | None,
         kernels: Mapping[str, Sequence[str]],
+        migrate_to: str,
     ) -> None:
         from verifier.cache import place
         from verifier.cli.paths import absolute, project_root
@@ -198,14 +205,19 @@ class _Run:
             fixing=fixing,
             shard=shard,
             kernels={absolute(path): names for path, names in kernels.items()},
+            migrate_to=migrate_to,
         )
 
-    def report(self) -> RunReport:
+    def report(
+        self, revision: str | None, configurations: Callable[[], Configurations]
+    ) -> RunReport:
+        """What was found; with a ``revision`` what was not there under its configurations."""
         from verifier.cli.runner import run
 
-        return run(self._asked)
+        report = run(self._asked)
+        return report if revision is None else self._new(report, revision, configurations)
 
-    def introduced(
+    def _new(
         self, report: RunReport, revision: str, configurations: Callable[[], Configurations]
     ) -> RunReport:
         """The report without what was there at a revision, under the ``configurations`` then."""
@@ -261,6 +273,26 @@ def _fixing(fix: bool, unsafe: bool, diff: bool) -> Fixing | None:
     from verifier.cli.fix import Fixing
 
     return Fixing(unsafe=unsafe, write=not diff)
+
+
+def _generation(migrate_to: str | None, *, replay: bool) -> str:
+    """The generation that files are to fit; empty: they stay what they are.
+
+    Raises:
+        Refusal: there is no such generation, or nothing can be run yet.
+    """
+    if migrate_to is None:
+        return ""
+    from verifier.configuration.suggestions import did_you_mean
+    from verifier.dialects.nki.versions import GENERATIONS
+
+    later = GENERATIONS[1:]
+    if migrate_to not in later:
+        hint = did_you_mean(migrate_to, later)
+        raise Refusal(f"--migrate-to takes one of {', '.join(later)}, not '{migrate_to}'{hint}")
+    if replay:
+        raise Refusal("--replay runs kernels as they are: it goes with no --migrate-to")
+    return migrate_to
 
 
 def _asked(kernels: Sequence[str], alone: bool) -> dict[str, list[str]]:

@@ -60,6 +60,8 @@ class RunOptions:
     shard: Part | None = None
     #: the functions that alone are checked, by their files; none: all kernels
     kernels: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    #: the generation of the API that the files are to fit; empty: the one they are written for
+    migrate_to: str = ""
 
 
 def default_jobs() -> int:
@@ -137,7 +139,7 @@ def _requests(
     options: RunOptions,
 ) -> list[FileRequest]:
     """What to ask of the engine for each file."""
-    return [
+    asked = (
         policy.request(
             path,
             folders,
@@ -147,7 +149,11 @@ def _requests(
             kernels=options.kernels.get(absolute(path), ()),
         )
         for path in candidates.files
-    ]
+    )
+    # texts on their way are judged when they have arrived
+    unjudged = options.migrate_to != "" and options.fixing is not None
+    to = options.migrate_to
+    return [replace(each, migrate_to=to, migrate_text_only=unjudged) for each in asked]
 
 
 def _counters(candidates: Candidates, started: float | None) -> FileResult:

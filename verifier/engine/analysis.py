@@ -120,6 +120,13 @@ def _file(request: report.FileRequest, memo: Memo | None, project: Project) -> r
         scanned = scan(
             project, module, _users(project, request), _named(request, text.contracts(module))
         )
+        if request.migrate_to:
+            from verifier.engine.migrating import migrated  # most runs have no use for it
+
+            limit = request.timeout or DEFAULT_TIMEOUT
+            users = _users(project, request)
+            result = migrated(request, project, module, scanned, users, limit)
+            return replace(result, errors=(*dict.fromkeys((*errors, *result.errors)),))
         loose = unreached.functions(scanned)
         entries = [*scanned.kernels, *loose]
         if request.kernels:

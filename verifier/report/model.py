@@ -391,17 +391,15 @@ class FileRequest:
     """What a worker needs to analyse one file.
 
     ``roots`` are directories in which imports are resolved. ``contracts`` are the raw texts given
-    with ``--contract``; those that name no kernel of this file are for another file. ``presets``
-    are (name of the preset, contract) likewise.
-    ``select`` and ``ignore`` hold rule ids already resolved from codes, names and prefixes; an
-    empty ``select`` means every rule. ``targets`` empty means the dialect's default.
-    ``timeout`` is in seconds per kernel. ``part`` (i, n) asks for every n-th kernel from the i-th
-    on, so that several workers can share a file. ``tiles`` asks for what the editor shows.
-    ``line_length`` is how long a line of the file may be; None: as its lines show. ``parts``: what
-    a precondition stands for is shown one by one, each with a counterexample made small. ``users``
-    are the other files of the run that import this one: what their kernels call is no entry point.
-    ``kernels`` are functions that are checked as entry points, and nothing else is; none: what the
-    text says, and what a contract names.
+    with ``--contract``. ``presets`` are (name of the preset, contract) likewise. ``select`` and
+    ``ignore`` hold rule ids already resolved from codes, names and prefixes; empty: every rule.
+    ``targets`` empty: the dialect's default. ``timeout`` is in seconds per kernel. ``part`` (i, n)
+    asks for every n-th kernel from the i-th on. ``tiles`` asks for what the editor shows.
+    ``line_length``: of the file; None: as its lines show. ``parts``: what a precondition stands for
+    is shown one by one. ``users`` are the other files of the run that import this one: what their
+    kernels call is no entry point. ``kernels`` are those that are checked; none: what the text
+    says, and what a contract names. ``migrate_to``: what this generation rejects is reported, and
+    kernels with nothing to change are judged, but for ``migrate_text_only``.
     """
 
     path: str
@@ -420,6 +418,8 @@ class FileRequest:
     parts: bool = True
     users: tuple[str, ...] = ()
     kernels: tuple[str, ...] = ()
+    migrate_to: str = ""
+    migrate_text_only: bool = False
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -13,7 +13,7 @@ from typing import Final
 from verifier.dialects.binding import Bound, assigned, bound, literal
 from verifier.dialects.nki import kinds, names
 from verifier.dialects.nki.signatures import generations_with, lookup, removal
-from verifier.dialects.nki.versions import GENERATIONS, newer
+from verifier.dialects.nki.versions import GENERATIONS, newer, said
 from verifier.dialects.signature import Parameter, Signature
 from verifier.source.ir import Span
 from verifier.symbolic.expr import FALSE
@@ -54,13 +54,13 @@ def signature_of(machine: Machine, name: str, call: Call) -> Signature | None:
         message = f"`{call.text}` does not exist since NKI {gone}"
     else:
         message = f"`{call.text}` exists from NKI {nearest} on, and this file is written for "
-        message += _version(generation)
+        message += said(generation)
     instead, facts = removal(name)
     machine.check(
         REMOVED_RULE,
         FALSE,
         call.span,
-        f"{spoken(name)} exists in {_version(generation)}",
+        f"{spoken(name)} exists in {said(generation)}",
         message,
         facts=facts,
         help=(instead,) if instead and before else (),
@@ -75,23 +75,19 @@ def check_value(machine: Machine, name: str, span: Span) -> None:
         return
     since, until = names.VALUES[name]
     gone = bool(until) and newer(generation, until)
-    said = f"`{spoken(name)}`"
-    message = f"{said} does not exist since NKI {until}"
+    shown = f"`{spoken(name)}`"
+    message = f"{shown} does not exist since NKI {until}"
     if not gone:
-        message = f"{said} exists from NKI {since} on, and this file is written for "
-        message += _version(generation)
+        message = f"{shown} exists from NKI {since} on, and this file is written for "
+        message += said(generation)
     machine.check(
         REMOVED_RULE,
         FALSE,
         span,
-        f"{spoken(name)} exists in {_version(generation)}",
+        f"{spoken(name)} exists in {said(generation)}",
         message,
         facts=("M021",) if gone else ("M104",),
     )
-
-
-def _version(generation: str) -> str:
-    return "NKI Beta 1" if generation == "beta1" else f"NKI {generation}"
 
 
 def bind(machine: Machine, signature: Signature, call: Call) -> Bound:
@@ -129,7 +125,7 @@ def _in_order(machine: Machine, signature: Signature, call: Call) -> Call:
             call.args[wrong].span,
             f"the arguments of {spoken(signature.name)} are in its order",
             f"`{call.text}` is given `{meant}` at the place of "
-            f"`{signature.positional[wrong].name}`: that is the order of {_version(generation)}",
+            f"`{signature.positional[wrong].name}`: that is the order of {said(generation)}",
             facts=("M053", "M072", "M074", "M094"),
             help=(f"write `{meant}=`: positions of parameters differ between NKI generations",),
         )
@@ -332,7 +328,7 @@ def _unheard_of(signature: Signature, call: Call, keyword: str, generation: str)
         for g in generations_with(signature.name)
         if keyword in getattr(lookup(signature.name, g), "names", ())
     ]
-    message = f"`{call.text}` has no parameter `{keyword}` in {_version(generation)}"
+    message = f"`{call.text}` has no parameter `{keyword}` in {said(generation)}"
     help_ = _expected(signature)
     if before:
         older = [g for g in before if newer(generation, g)]
@@ -340,8 +336,8 @@ def _unheard_of(signature: Signature, call: Call, keyword: str, generation: str)
             gone = GENERATIONS[GENERATIONS.index(older[-1]) + 1]
             message = f"`{call.text}` has no parameter `{keyword}` since NKI {gone}"
         else:
-            message = f"`{call.text}` has `{keyword}` from {_version(before[0])} on, and this file "
-            message += f"is written for {_version(generation)}"
+            message = f"`{call.text}` has `{keyword}` from {said(before[0])} on, and this file "
+            message += f"is written for {said(generation)}"
     elif close:
         help_ = (f"did you mean `{close[0]}`?",)
     return _Unknown(message, ("N02",), help_)

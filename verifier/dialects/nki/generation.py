@@ -15,6 +15,7 @@ Decided from the text alone, by what the file imports and which functions and ke
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -43,6 +44,30 @@ class Features:
 
 def scan_features(tree: ast.AST) -> Features:
     """The features of a parsed file. Import aliases are followed, nothing else is."""
+    imports, aliases = imported(tree)
+    jit_keywords: set[str] = set()
+    uses: set[tuple[str, frozenset[str]]] = set()
+    mentioned: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            name = canonical(node.func, aliases)
+            if name is not None:
+                keywords = frozenset(k.arg for k in node.keywords if k.arg is not None)
+                if name == "jit":
+                    jit_keywords |= keywords
+                else:
+                    uses.add((name, keywords))
+        elif isinstance(node, (ast.Attribute, ast.Name)):
+            name = canonical(node, aliases)
+            if name is not None:
+                mentioned.add(name)
+    return Features(
+        frozenset(imports), frozenset(jit_keywords), frozenset(uses), frozenset(mentioned)
+    )
+
+
+def imported(tree: ast.AST) -> tuple[set[str], dict[str, str]]:
+    """What is imported (as :class:`Features` has it), and the dotted name that each alias is."""
     imports: set[str] = set()
     aliases: dict[str, str] = {}
     for node in ast.walk(tree):
@@ -59,28 +84,11 @@ def scan_features(tree: ast.AST) -> Features:
                 dotted = f"{node.module}.{item.name}"
                 imports.add(dotted)
                 aliases[item.asname or item.name] = dotted
-    jit_keywords: set[str] = set()
-    uses: set[tuple[str, frozenset[str]]] = set()
-    mentioned: set[str] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call):
-            name = _canonical(node.func, aliases)
-            if name is not None:
-                keywords = frozenset(k.arg for k in node.keywords if k.arg is not None)
-                if name == "jit":
-                    jit_keywords |= keywords
-                else:
-                    uses.add((name, keywords))
-        elif isinstance(node, (ast.Attribute, ast.Name)):
-            name = _canonical(node, aliases)
-            if name is not None:
-                mentioned.add(name)
-    return Features(
-        frozenset(imports), frozenset(jit_keywords), frozenset(uses), frozenset(mentioned)
-    )
+    return imports, aliases
 
 
-def _canonical(node: ast.expr, aliases: dict[str, str]) -> str | None:
+def canonical(node: ast.expr, aliases: Mapping[str, str]) -> str | None:
+    """The name of the API that an expression is, as the tables have it, or None."""
     parts: list[str] = []
     while isinstance(node, ast.Attribute):
         parts.append(node.attr)
@@ -167,7 +175,9 @@ def jit_problem(generation: str, keyword: str) -> tuple[str, tuple[str, ...]] | 
 __all__ = [
     "DEFAULT",
     "Features",
+    "canonical",
     "import_problem",
+    "imported",
     "infer_generation",
     "jit_problem",
     "scan_features",

@@ -57,3 +57,10 @@ def removal(name: str) -> tuple[str, tuple[str, ...]]:
     if described is not None:
         return described.instead, described.removal or host.REMOVAL
     return host.GONE.get(name) or host.GONE.get(name.partition(".")[0]) or ("", host.REMOVAL)
+
+
+def deprecation(name: str, generation: str) -> tuple[str, tuple[str, ...]] | None:
+    """What to write instead of a name that a generation has for a while only, and the facts."""
+    known = host.DEPRECATED.get(name, {})
+    found = [instead for since, instead in known.items() if newer(generation, since)]
+    return found[-1] if found else None

@@ -188,6 +188,9 @@ REMOVAL: Final = ("NKI-M024",)
 
 _INDICES: Final = "write a slice (`t[a:b]`), `nl.ds(start, size)` or `.ap(...)`"
 
+_RUN: Final = "make the kernel with `nki.jit` and call it; `nki.simulate` runs it without a device"
+_SPMD: Final = "launch on the cores of a chip, `kernel[n](...)`, and loop over the rest of the grid"
+
 #: what to write instead of a function, or of all functions of a namespace, that is gone, and the
 #: facts of that
 GONE: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
@@ -195,4 +198,34 @@ GONE: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "language.mgrid": (_INDICES, ("NKI-M005", "NKI-X73")),
     "language.par_dim": ("make the partition dimension the first of the shape", ("NKI-M006",)),
     "compiler": ("place tensors with `address=` of `nl.ndarray`", ("NKI-M023",)),
+    "baremetal": (_RUN, ("NKI-M022",)),
+    "benchmark": (_RUN, ("NKI-M022",)),
+    "profile": (_RUN, ("NKI-M022",)),
+    "simulate_kernel": ("write `nki.simulate(kernel)(...)`, from NKI 0.3 on", ("NKI-M022",)),
+    "trace": ("call the function as it is, without a decorator", ("NKI-M028",)),
+    "language.finfo": ("write the number", ("NKI-M021",)),
+    "language.gemm_grid": (_SPMD, ("NKI-M025",)),
+    "language.gemm_stationary_grid": (_SPMD, ("NKI-M025",)),
+    "language.nc": (_SPMD, ("NKI-M025",)),
+    "language.spmd_dim": (_SPMD, ("NKI-M025", "NKI-M041")),
+}
+
+#: names that a generation has for a while only: since when, what to write, and the facts of that
+DEPRECATED: Final[Mapping[str, Mapping[str, tuple[str, tuple[str, ...]]]]] = {
+    "language.affine_range": {
+        "0.3": ("language.static_range", ("NKI-M083",)),
+        "0.6": ("range", ("NKI-M083", "NKI-M137")),
+    },
+    "language.sequential_range": {
+        "0.3": ("language.static_range", ("NKI-M083",)),
+        "0.6": ("range", ("NKI-M083", "NKI-M137")),
+    },
+    "language.static_range": {"0.6": ("range", ("NKI-M137",))},
+    "language.dynamic_range": {"0.6": ("language.fori_loop", ("NKI-M130", "NKI-LP05"))},
+    "language.tile_size.psum_fmax": {
+        "0.4": ("language.tile_size.psum_bank_fmax", ("NKI-M093",)),
+    },
+    "language.tile_size.total_available_sbuf_size": {
+        "0.4": ("language.tile_size.sbuf_fmax_bytes", ("NKI-M093",)),
+    },
 }

@@ -1,0 +1,101 @@
+"""Texts on their way from one generation to another: what is reported, and what --fix makes of it.
+
+``kernels/before/`` has kernels of ours as they were written, ``kernels/after/`` what they become
+(``TILELINT_REGENERATE=1`` writes it anew).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.fixes.support import finish
+from verifier.cli.fix import Again, Fixing
+from verifier.engine import analyze_file
+from verifier.report.model import FileRequest, FileResult
+
+HERE = Path(__file__).parent / "kernels"
+NAMES = sorted(path.name for path in (HERE / "before").glob("*.py"))
+TO = "0.6"
+
+
+def request(path: Path, *, text_only: bool = True) -> FileRequest:
+    return FileRequest(
+        path=str(path), roots=(str(path.parent),), migrate_to=TO, migrate_text_only=text_only
+    )
+
+
+def found(path: Path) -> FileResult:
+    return analyze_file(request(path))
+
+
+def fixed(path: Path) -> tuple[Fixing, Sequence[FileResult]]:
+    """What fixing does, without writing it, and what is left then."""
+    again = Again([request(path)])
+    fixing = Fixing(unsafe=False, write=False)
+    return fixing, fixing.fix(again({}, [str(path)]), again, finish(path))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_is_mechanical_is_written(name: str) -> None:
+    fixing, left = fixed(HERE / "before" / name)
+    assert not fixing.refused
+    (result,) = left
+    assert not [d for d in result.diagnostics if d.fix is not None]
+    (_, text) = fixing.changed[str(HERE / "before" / name)]
+    after = HERE / "after" / name
+    if os.environ.get("TILELINT_REGENERATE") == "1":
+        after.write_text(text, encoding="utf-8")
+    assert after.read_text(encoding="utf-8") == text
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_was_written_stays(name: str) -> None:
+    fixing, _ = fixed(HERE / "after" / name)
+    assert not fixing.changed
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_was_written_has_no_fault_there(name: str) -> None:
+    path = HERE / "after" / name
+    result = analyze_file(FileRequest(path=str(path), api_version=TO, parts=False))
+    assert result.kernels and not result.errors
+    assert {kernel.status for kernel in result.kernels} <= {"verified", "conditional"}
+
+
+def test_silent_changes_are_errors() -> None:
+    weights = {
+        (d.rule, d.severity)
+        for name in NAMES
+        for d in found(HERE / "before" / name).diagnostics
+        if d.severity == "error"
+    }
+    assert weights <= {("migrate-meaning", "error")}
+
+
+def test_a_result_has_the_shape_that_the_description_says(tmp_path: Path) -> None:
+    path = tmp_path / "kernel.py"
+    path.write_text(
+        """\
+import neuronxcc.nki as nki
+import neuronxcc.nki.isa as nisa
+import neuronxcc.nki.language as nl
+
+
+@nki.jit
+def turned(x):
+    assert x.shape == (40, 96)
+    out = nl.ndarray((96, 40), dtype=x.dtype, buffer=nl.shared_hbm)
+    tile = nl.load(x)
+    other = nisa.nc_transpose(tile)
+    nl.store(out, nl.copy(other))
+    return out
+""",
+        encoding="utf-8",
+    )
+    fixing, _ = fixed(path)
+    _, text = fixing.changed[str(path)]
+    assert "nl.ndarray((tile.shape[1], tile.shape[0]), dtype=tile.dtype, buffer=nl.psum)" in text

@@ -1,0 +1,51 @@
+"""From one generation of NKI to a later one: what a text has to change, and how it is written then.
+
+Names, parameters, defaults and results come from the descriptions of the instructions and the
+tables of :mod:`verifier.dialects.nki.signatures`; nothing is said twice. ``migrations`` finds the
+changes of a file; what runs of its kernels have come by says what calls returned.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Sequence
+
+from verifier.dialects.nki.migration import blocks, calls, names, python
+from verifier.dialects.nki.migration.changes import Change, Edit, together
+from verifier.dialects.nki.migration.results import Visits
+from verifier.dialects.nki.migration.returned import Returning
+from verifier.dialects.nki.migration.text import Text
+from verifier.dialects.nki.migration.tiles import Tiles
+
+__all__ = ["Change", "Edit", "Visits", "migrations"]
+
+
+def migrations(
+    path: str, lines: Sequence[str], tree: ast.Module, since: str, to: str, visits: Visits
+) -> list[Change]:
+    """What of a file that is written for a generation a later one rejects, or reads otherwise.
+
+    ``visits``: the operations of its kernels, as far as they could be run.
+    """
+    text = Text(path, lines, tree)
+    tiles = Tiles(text, visits, to)
+    steps: list[Callable[[], Iterable[Change]]] = [
+        lambda: names.imports(text, to),
+        lambda: names.removed(text, to),
+        lambda: names.foreign(text, to),
+        lambda: python.constructs(text, visits, since, to),
+    ]
+    if since == "beta1" and to != "beta1":
+        steps += [lambda: blocks.partitions(text, to), tiles.operators]
+    steps.append(lambda: calls.calls(text, since, to, Returning(text, visits, to)))
+    if since == "beta1" and to != "beta1":
+        steps += [tiles.stores, tiles.sums, tiles.transfers]
+    for step in steps:
+        for change in step():  # what comes later is written with it
+            text.changes.append(change)
+    return sorted(together(text.changes), key=_order)
+
+
+def _order(change: Change) -> tuple[object, ...]:
+    span = change.span
+    return (span.line, span.column, span.end_line, span.end_column, change.message)

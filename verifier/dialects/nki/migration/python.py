@@ -1,0 +1,414 @@
+"""Decorators, launches and Python that a later front end reads otherwise."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Final
+
+from verifier.dialects.nki.generation import jit_problem
+from verifier.dialects.nki.migration.calls import Given, without
+from verifier.dialects.nki.migration.changes import CALL, PYTHON, Change, Edit, Weight
+from verifier.dialects.nki.migration.results import Visits, key_of
+from verifier.dialects.nki.migration.text import Text
+from verifier.dialects.nki.versions import newer
+from verifier.dialects.signature import Parameter
+
+_JITS: Final = frozenset({"jit", "baremetal", "benchmark", "profile", "trace"})
+_VIEWS_COMPOSE: Final = "0.5"
+
+
+def constructs(text: Text, visits: Visits, since: str, to: str) -> Iterator[Change]:
+    """What of the Python around the API has to change."""
+    kernels = [n for n in ast.walk(text.tree) if isinstance(n, ast.FunctionDef) and _jit(text, n)]
+    device = [n for n in ast.walk(text.tree) if isinstance(n, ast.FunctionDef) and _uses(text, n)]
+    for function in kernels:
+        yield from _decorated(text, function, to)
+        if newer(to, "0.3"):
+            yield from _keyword_only(text, function)
+    if newer(to, "0.3"):
+        yield from _identities(text, device)
+        yield from _listed(text, kernels)
+    if newer(to, "0.2"):
+        yield from _dictionaries(text, device)
+        yield from _launches(text, kernels, to)
+    if since == "beta1" and newer(to, "0.2"):
+        yield from _directives(text, to)
+        yield from _annotations(text)
+        yield from _dynamic(visits, text)
+        if not newer(to, _VIEWS_COMPOSE):
+            yield from _nested(text, visits)
+    if newer(to, "0.4") and not newer(since, "0.4"):
+        yield from _inductions(text)
+    if newer(to, "0.6"):
+        yield from _whiles(text, device)
+
+
+def _jit(text: Text, function: ast.FunctionDef) -> ast.expr | None:
+    """The decorator that makes a kernel of a function."""
+    for decorator in function.decorator_list:
+        called = decorator.func if isinstance(decorator, ast.Call) else decorator
+        if text.name(called) in _JITS:
+            return decorator
+    return None
+
+
+def _uses(text: Text, function: ast.FunctionDef) -> bool:
+    """Whether a function uses the device."""
+    return any(
+        isinstance(node, ast.Attribute) and text.name(node) is not None
+        for statement in function.body
+        for node in ast.walk(statement)
+    )
+
+
+# ----------------------------------------------------------------------------- decorators
+
+
+def _decorated(text: Text, function: ast.FunctionDef, to: str) -> Iterator[Change]:
+    decorator = _jit(text, function)
+    if not isinstance(decorator, ast.Call) or text.name(decorator.func) != "jit":
+        return
+    written = text.written(decorator.func)
+    for keyword in decorator.keywords:
+        problem = jit_problem(to, keyword.arg or "")
+        if problem is not None:
+            message, facts = problem
+            name = keyword.value.value if isinstance(keyword.value, ast.Constant) else None
+            help_ = f"set NEURON_PLATFORM_TARGET_OVERRIDE={name}" if isinstance(name, str) else ""
+            edits = _without(text, decorator, keyword)
+            end = text.end(decorator)
+            alone = text.lines[end[0] - 1][end[1] :].strip() == ""
+            if edits and help_ and alone:  # what the text has said stays in it
+                edits = (*edits, Edit(end, end, f"  # {help_}"))
+            yield Change(
+                CALL,
+                text.span(keyword),
+                message,
+                "warning",
+                tuple(f"NKI-{fact}" for fact in facts),
+                (help_,) if help_ else (),
+                "remove `platform_target=`",
+                edits,
+            )
+        elif keyword.arg == "mode" and newer(to, "0.2"):
+            yield _mode(text, decorator, keyword, written, to)
+
+
+def _mode(text: Text, decorator: ast.Call, keyword: ast.keyword, written: str, to: str) -> Change:
+    traced = isinstance(keyword.value, ast.Constant) and keyword.value.value == "trace"
+    if traced:  # a function that kernels call
+        line, end = text.start(decorator)[0], text.end(decorator)
+        alone = text.lines[line - 1].strip().startswith("@") and line == end[0]
+        alone = alone and not text.lines[line - 1][end[1] :].strip()
+        return Change(
+            CALL,
+            text.span(decorator),
+            f'`{written}(mode="trace")` marks what a kernel calls, which has no decorator since '
+            "NKI 0.2",
+            "warning",
+            ("NKI-M028",),
+            ("remove the decorator",),
+            "remove the decorator",
+            (Edit((line, 0), (line + 1, 0), ""),) if alone else (),
+        )
+    return Change(
+        CALL,
+        text.span(keyword),
+        f"`{written}` takes `mode=` for a while only: it has no effect since NKI 0.3",
+        "note",
+        ("NKI-M068", "NKI-M101"),
+        ("remove it",),
+        "remove `mode=`",
+        _without(text, decorator, keyword),
+    )
+
+
+def _without(text: Text, decorator: ast.Call, keyword: ast.keyword) -> tuple[Edit, ...]:
+    if len(decorator.keywords) == 1 and not decorator.args:
+        return (Edit(text.end(decorator.func), text.end(decorator), ""),)
+    given = Given(Parameter(keyword.arg or "", "None", True), keyword.value, keyword, 0)
+    return without(text, decorator, [given])
+
+
+def _keyword_only(text: Text, function: ast.FunctionDef) -> Iterator[Change]:
+    """``*`` in the parameters of a kernel (NKI-M064)."""
+    arguments = function.args
+    if not arguments.kwonlyargs or arguments.vararg is not None:
+        return
+    before = [*arguments.posonlyargs, *arguments.args]
+    first = arguments.kwonlyargs[0]
+    needed = any(default is None for default in arguments.kw_defaults)
+    edits: tuple[Edit, ...] = ()
+    if not (arguments.defaults and needed) and before and not arguments.defaults:
+        between = text.between(text.end(before[-1]), text.start(first))
+        if "".join(between.split()) == ",*,":
+            edits = (Edit(text.end(before[-1]), text.start(first), ", "),)
+    weight: Weight = "warning"
+    yield Change(
+        PYTHON,
+        text.span(first),
+        f"`{function.name}` has parameters behind `*`, which kernels may not since NKI 0.3",
+        weight,
+        ("NKI-M064",),
+        ("remove the `*`: parameters may still be given by name",),
+        "remove the `*`" if edits else "",
+        edits,
+    )
+
+
+# ----------------------------------------------------------------------------- loops
+
+
+def _directives(text: Text, to: str) -> Iterator[Change]:
+    """Loops whose order the compiler keeps: a block of its own (NKI-M023)."""
+    for loop in ast.walk(text.tree):
+        call = loop.iter if isinstance(loop, ast.For) else None
+        if not isinstance(loop, ast.For) or not isinstance(call, ast.Call) or loop.orelse:
+            continue
+        name, directives = text.name(call.func), call.keywords
+        if name not in ("language.sequential_range", "language.affine_range"):
+            continue
+        if len(directives) != 1 or directives[0].arg != "directives":
+            continue
+        value, language = directives[0].value, text.module("language")
+        kept = isinstance(value, ast.Call) and text.name(value.func) == "compiler.no_reorder"
+        indent = text.indent(loop)
+        edits: tuple[Edit, ...] = ()
+        if kept and language and indent is not None:
+            edits = tuple(_in_block(text, loop, call, language, indent, to))
+        yield Change(
+            PYTHON,
+            text.span(directives[0]),
+            "loops have no directives since NKI 0.2",
+            "warning",
+            ("NKI-M023",),
+            (f"write `with {language or 'nl'}.no_reorder():` around the loop",),
+            f"write `with {language}.no_reorder():`" if edits else "",
+            edits,
+        )
+
+
+def _in_block(
+    text: Text, loop: ast.For, call: ast.Call, language: str, indent: str, to: str
+) -> Iterator[Edit]:
+    last = loop.end_lineno or loop.lineno
+    inside = {
+        line
+        for node in ast.walk(loop)
+        if isinstance(node, (ast.Constant, ast.JoinedStr)) and node.end_lineno is not None
+        for line in range(node.lineno + 1, node.end_lineno + 1)
+    }
+    if inside:  # the lines of a text keep their places
+        return
+    start = text.start(loop)
+    yield Edit(start, start, f"with {language}.no_reorder():\n{indent}    ")
+    given = ", ".join(text.rendered(argument) for argument in call.args)
+    function = "range" if newer(to, "0.6") else text.written(call.func)
+    yield Edit(text.start(call), text.end(call), f"{function}({given})")
+    for line in range(loop.lineno + 1, last + 1):
+        if text.lines[line - 1].strip():
+            yield Edit((line, 0), (line, 0), "    ")
+
+
+# ----------------------------------------------------------------------------- expressions
+
+
+def _identities(text: Text, device: list[ast.FunctionDef]) -> Iterator[Change]:
+    """``is None``: only ``==`` is documented for kernels since 0.3 (NKI-M065)."""
+    seen: set[ast.Compare] = set()
+    for function in device:
+        for node in ast.walk(function):
+            if not isinstance(node, ast.Compare) or node in seen or len(node.ops) != 1:
+                continue
+            seen.add(node)
+            (operator,), (right,) = node.ops, node.comparators
+            if not isinstance(operator, (ast.Is, ast.IsNot)):
+                continue
+            new = "==" if isinstance(operator, ast.Is) else "!="
+            between = text.between(text.end(node.left), text.start(right))
+            nothing = isinstance(right, ast.Constant) and right.value is None
+            plain = between.split() == (["is"] if new == "==" else ["is", "not"])
+            edits: tuple[Edit, ...] = ()
+            if nothing and plain:
+                edits = (Edit(text.end(node.left), text.start(right), f" {new} "),)
+            yield Change(
+                PYTHON,
+                text.span(node),
+                f"`{'is' if new == '==' else 'is not'}` is no operator of kernels since NKI 0.3",
+                "note",
+                ("NKI-M065",),
+                (f"write `{new}`",),
+                f"write `{new}`" if edits else "",
+                edits,
+            )
+
+
+def _listed(text: Text, kernels: list[ast.FunctionDef]) -> Iterator[Change]:
+    """Lists as arguments of a kernel (NKI-M066)."""
+    known = {function.name for function in kernels}
+    for call in ast.walk(text.tree):
+        if not isinstance(call, ast.Call):
+            continue
+        func = call.func.value if isinstance(call.func, ast.Subscript) else call.func
+        if not isinstance(func, ast.Name) or func.id not in known:
+            continue
+        for value in (*call.args, *(keyword.value for keyword in call.keywords)):
+            if isinstance(value, ast.List):
+                inner = text.rendered(value)[1:-1]
+                comma = "," if len(value.elts) == 1 and not inner.rstrip().endswith(",") else ""
+                yield Change(
+                    PYTHON,
+                    text.span(value),
+                    f"`{func.id}` is given a list, which kernels do not take since NKI 0.3",
+                    "warning",
+                    ("NKI-M066",),
+                    ("write a tuple",),
+                    "write a tuple",
+                    (Edit(text.start(value), text.end(value), f"({inner}{comma})"),),
+                )
+
+
+def _dictionaries(text: Text, device: list[ast.FunctionDef]) -> Iterator[Change]:
+    """Dictionaries with keys that are no strings (NKI-M030)."""
+    seen: set[ast.Dict] = set()
+    for function in device:
+        for node in ast.walk(function):
+            if not isinstance(node, ast.Dict) or node in seen:
+                continue
+            seen.add(node)
+            wrong = [key for key in node.keys if key is not None and not _may_be_text(key)]
+            if wrong:
+                yield Change(
+                    PYTHON,
+                    text.span(wrong[0]),
+                    "keys of dictionaries in kernels are strings since NKI 0.2",
+                    "warning",
+                    ("NKI-M030",),
+                    ("write the keys as strings, or a list",),
+                )
+
+
+def _may_be_text(key: ast.expr) -> bool:
+    constant = isinstance(key, ast.Constant) and type(key.value) is not str
+    return not constant and not isinstance(key, ast.Tuple)
+
+
+def _launches(text: Text, kernels: list[ast.FunctionDef], to: str) -> Iterator[Change]:
+    """Grids of several dimensions (NKI-M041), and any grid (NKI-M120)."""
+    known = {function.name for function in kernels}
+    for node in ast.walk(text.tree):
+        if not isinstance(node, ast.Subscript) or not isinstance(node.value, ast.Name):
+            continue
+        if node.value.id not in known or not isinstance(text.parents.get(node), ast.Call):
+            continue
+        several = isinstance(node.slice, ast.Tuple) and len(node.slice.elts) > 1
+        if several:
+            yield Change(
+                PYTHON,
+                text.span(node),
+                f"`{node.value.id}` is launched on a grid of several dimensions: since NKI 0.2 a "
+                "grid is the number of cores that share the kernel",
+                "warning",
+                ("NKI-M041",),
+                ("loop over the grid in the kernel",),
+            )
+        elif newer(to, "0.5"):
+            yield Change(
+                PYTHON,
+                text.span(node),
+                "launch grids are deprecated since NKI 0.5",
+                "note",
+                ("NKI-M041", "NKI-M120"),
+            )
+
+
+def _annotations(text: Text) -> Iterator[Change]:
+    """``nt.mutable_tensor`` (NKI-M040)."""
+    for node, name in text.api():
+        if name == "typing.mutable_tensor":
+            yield Change(
+                PYTHON,
+                text.span(node),
+                "since NKI 0.2 kernels write into inputs without an annotation, or a return",
+                "note",
+                ("NKI-M040",),
+            )
+
+
+def _dynamic(visits: Visits, text: Text) -> Iterator[Change]:
+    """Tiles in subscripts (NKI-M027)."""
+    spans = {span for each in visits.known.values() for visit in each for span in visit.dynamic}
+    for span in spans:
+        if span.path == text.path:
+            yield Change(
+                PYTHON,
+                span,
+                "a tile in a subscript is no index since NKI 0.2",
+                "warning",
+                ("NKI-M027",),
+                ("write `.ap(...)` with `vector_offset=` or `scalar_offset=`",),
+            )
+
+
+def _nested(text: Text, visits: Visits) -> Iterator[Change]:
+    """Slices of slices, which 0.2 to 0.4 do not have (NKI-M029)."""
+    for node in ast.walk(text.tree):
+        if not isinstance(node, ast.Subscript) or not isinstance(node.value, ast.Subscript):
+            continue
+        if key_of(text.span(node)) in visits.tensors:
+            yield Change(
+                PYTHON,
+                text.span(node),
+                f"slices of slices exist again from NKI {_VIEWS_COMPOSE} on",
+                "warning",
+                ("NKI-M029",),
+                ("write one subscript",),
+            )
+
+
+def _inductions(text: Text) -> Iterator[Change]:
+    """Assignments to the index of a loop on the device (NKI-M097)."""
+    for loop in ast.walk(text.tree):
+        if not isinstance(loop, ast.For) or not isinstance(loop.iter, ast.Call):
+            continue
+        index = loop.target
+        if text.name(loop.iter.func) != "language.dynamic_range" or not isinstance(index, ast.Name):
+            continue
+        for statement in loop.body:
+            for node in ast.walk(statement):
+                stored = isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+                if stored and isinstance(node, ast.Name) and node.id == index.id:
+                    yield Change(
+                        PYTHON,
+                        text.span(node),
+                        f"`{index.id}` is the index of a loop on the device: since NKI 0.4 an "
+                        "assignment to it fails, before it was ignored",
+                        "warning",
+                        ("NKI-M097",),
+                        ("use another name",),
+                    )
+
+
+def _whiles(text: Text, device: list[ast.FunctionDef]) -> Iterator[Change]:
+    """``while`` on a register (NKI-M131)."""
+    for function in device:
+        registers = {
+            target.id
+            for node in ast.walk(function)
+            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call)
+            if text.name(node.value.func) == "isa.register_alloc"
+            for target in node.targets
+            if isinstance(target, ast.Name)
+        }
+        for node in ast.walk(function):
+            if isinstance(node, ast.While) and isinstance(node.test, ast.Name):
+                if node.test.id in registers:
+                    yield Change(
+                        PYTHON,
+                        text.span(node.test),
+                        "`while` on a register is a loop of the device up to NKI 0.5",
+                        "warning",
+                        ("NKI-M131",),
+                        ("write `nl.while_loop(init, body)`",),
+                    )

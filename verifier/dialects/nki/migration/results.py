@@ -1,0 +1,405 @@
+"""What runs of the kernels of a file know of its calls, and what a call returned as text.
+
+The description of an instruction says what it returns: its ``result`` is asked once more, with a
+symbol for each size of the operands, and what it answers is written in terms of the arguments.
+"""
+
+from __future__ import annotations
+
+import ast
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from verifier.dialects.nki.migration.calls import Form
+from verifier.dialects.nki.migration.text import Text
+from verifier.hardware.memories import Buffer
+from verifier.hardware.targets import Target
+from verifier.source.ir import Span
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.instruction import Made
+from verifier.symbolic.tensors import DType, Operand, View
+from verifier.symbolic.trace import Operation
+
+#: the place of something in a file: path, first and last line and column
+Key = tuple[str, int, int, int, int]
+#: a size: of an axis of an argument, or the product of several
+Size = tuple[tuple[str, int], ...]
+#: whether a condition holds whenever an operation is come by
+Holds = Callable[[Bool, Operation], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """What a call returned, in terms of its arguments.
+
+    ``shape``: sizes of axes, 1 for none; ``like``: the argument that it has the whole shape of;
+    ``dtype``: the argument that it has the dtype of, or ``named``: the dtype.
+    """
+
+    shape: tuple[Size, ...]
+    like: str
+    dtype: str
+    named: str
+    buffer: Buffer
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A store into a part of a tile: ``fits``: all axes are as long as those of the value;
+    ``exact``: it holds the value bit by bit; ``sum_alone``: nothing but zeros and products of
+    matrices is ever written to the tile."""
+
+    buffer: Buffer
+    value: Buffer | None
+    rank: int
+    fits: bool
+    same_rank: bool
+    same_type: bool
+    exact: bool
+    sum_alone: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """What a run says of an operation.
+
+    ``recipe``: of what it returned. ``alike``: its tiles have one shape. ``kept``: the dtype that
+    a function of the same name has to be asked for; None: the one that it has, empty: not known.
+    """
+
+    name: str
+    text: str
+    ranks: Mapping[str, int]
+    recipe: Recipe | None = None
+    stored: Stored | None = None
+    alike: bool = False
+    kept: str | None = None
+    #: arguments that are tiles indexed by tiles
+    dynamic: tuple[Span, ...] = ()
+    #: where arguments are
+    buffers: Mapping[str, Buffer] = field(default_factory=dict)
+    #: the zeros that it writes are overwritten by a sum of products of matrices, whatever comes
+    summed: bool = False
+
+
+@dataclass(slots=True)
+class Visits:
+    """What is known of the operations at each place."""
+
+    known: dict[Key, list[Visit]] = field(default_factory=dict)
+    #: the places of all arguments that are tensors
+    tensors: set[Key] = field(default_factory=set)
+
+    def add(self, operations: Sequence[Operation], target: Target, holds: Holds) -> None:
+        """The operations of one run, while its terms are good."""
+        writers: dict[int, list[Operation]] = {}
+        for operation in operations:
+            for _, view in operation.writes:
+                writers.setdefault(id(view.storage), []).append(operation)
+        for operation in operations:
+            visit = _Visitor(operation, target, holds, writers).visit()
+            self.known.setdefault(key_of(operation.span), []).append(visit)
+            for operand in operation.operands.values():
+                if operand.view is not None and operand.given:
+                    self.tensors.add(key_of(operand.span))
+
+    def at(self, span: Span, *names: str) -> list[Visit]:
+        """The operations at a place, all or those of some names."""
+        found = self.known.get(key_of(span), [])
+        return [each for each in found if not names or each.name in names]
+
+
+def key_of(span: Span) -> Key:
+    return span.path, span.line, span.column, span.end_line, span.end_column
+
+
+# ----------------------------------------------------------------------------- runs
+
+
+@dataclass(frozen=True, slots=True)
+class _Visitor:
+    operation: Operation
+    target: Target
+    holds: Holds
+    writers: Mapping[int, list[Operation]]
+
+    def visit(self) -> Visit:
+        operation = self.operation
+        views = {role: o.view for role, o in operation.operands.items() if o.view is not None}
+        dst = operation.operands.get("dst")
+        returned = dst is not None and not dst.given and "dst" in views
+        tiles = [view for role in ("x", "y") if (view := views.get(role)) is not None]
+        return Visit(
+            operation.name,
+            operation.call_text,
+            {role: view.rank for role, view in views.items()},
+            self.recipe() if returned else None,
+            self.stored() if operation.name in ("language.assign", "language.fill") else None,
+            all(self.equal(tiles[0], view) for view in tiles[1:]),
+            self.kept(tiles),
+            tuple(
+                operand.span
+                for operand in operation.operands.values()
+                if operand.view is not None and operand.view.indices
+            ),
+            {role: view.buffer for role, view in views.items()},
+            operation.name == "language.zeros" and self.summed(),
+        )
+
+    def equal(self, one: View, other: View) -> bool:
+        return one.rank == other.rank and self._sizes(one.shape, other.shape)
+
+    def _sizes(self, one: Sequence[Expr], other: Sequence[Expr]) -> bool:
+        return len(one) == len(other) and all(
+            self.holds(E.eq(a, b), self.operation) for a, b in zip(one, other, strict=True)
+        )
+
+    def _same(self, one: DType, other: DType) -> bool:
+        return self.holds(one.same(other), self.operation)
+
+    def kept(self, tiles: Sequence[View]) -> str | None:
+        made = self.operation.view("dst")
+        if made is None or not tiles:
+            return ""
+        return None if self._same(made.dtype, tiles[0].dtype) else made.dtype.name or ""
+
+    def stored(self) -> Stored | None:
+        tile, value = self.operation.view("dst"), self.operation.view("value")
+        if tile is None:
+            return None
+        if value is None:
+            return Stored(tile.buffer, None, tile.rank, True, True, False, False, False)
+        same = self._same(tile.dtype, value.dtype)
+        return Stored(
+            tile.buffer,
+            value.buffer,
+            tile.rank,
+            self._sizes(_extents(tile), _extents(value)),
+            tile.rank == value.rank,
+            same,
+            (same or value.dtype.name == "float32") and tile.buffer is value.buffer,
+            self._sum_alone(tile),
+        )
+
+    def _sum_alone(self, tile: View) -> bool:
+        if tile.buffer is not Buffer.PSUM:
+            return False
+        for writer in self.writers.get(id(tile.storage), ()):
+            if writer.name in ("language.zeros", "isa.nc_matmul"):
+                continue
+            value = writer.view("value")
+            made = [] if value is None else self.writers.get(id(value.storage), [])
+            products = bool(made) and all(each.name == "isa.nc_matmul" for each in made)
+            if writer.name != "language.assign" or not products:
+                return False
+        return True
+
+    def summed(self) -> bool:
+        """Whether a matmul adds to all of a tile in PSUM in every run that makes it."""
+        zeros = self.operation
+        tile = zeros.view("dst")
+        if tile is None or not self._sum_alone(tile):
+            return False
+        around = {loop.symbol for loop in zeros.loops}
+        for writer in self.writers.get(id(tile.storage), ()):
+            target = writer.view("dst")
+            if writer is zeros or target is None or writer.order < zeros.order:
+                continue
+            more = [loop for loop in writer.loops if loop.symbol not in around]
+            inside = {loop.within for loop in more}
+            path = [test for test in writer.path if test not in zeros.path and test not in inside]
+            turns = all(self.holds(E.le(1, loop.trips), zeros) for loop in more)
+            whole = self.holds(E.eq(target.elements, tile.elements), zeros)
+            if turns and whole and not path:
+                return True
+        return False
+
+    # -- what was returned -------------------------------------------------------------------------
+
+    def recipe(self) -> Recipe | None:
+        """Symbols for sizes that differ wherever they may, else for those that are equal here."""
+        return self._recipe(merge=False) or self._recipe(merge=True)
+
+    def _recipe(self, *, merge: bool) -> Recipe | None:
+        instruction = self.operation.instruction
+        if instruction is None or instruction.result is None:
+            return None
+        sizes: dict[Expr, Size] = {}
+        dtypes: dict[Expr, str] = {}
+        operands: dict[str, Operand] = {}
+        shapes: dict[str, tuple[Expr, ...]] = {}
+        merged: dict[Expr, Expr] = {}
+        for role, operand in self.operation.operands.items():
+            view = operand.view
+            if role in ("dst", "dtype"):
+                continue
+            if view is not None:
+                own = tuple(self._symbol(role, k, size, merged, merge) for k, size in _axes(view))
+                shapes[role] = own
+                for axis, size in enumerate(own):
+                    sizes.setdefault(size, ((role, axis),))
+                fresh = E.symbol(f"type of the argument {role}", 0)
+                code = merged.setdefault(view.dtype.code, fresh)
+                dtypes.setdefault(code, role)
+                axes = [replace(a, size=s) for a, s in zip(view.axes, own, strict=True)]
+                view = replace(view, axes=tuple(axes), dtype=DType(code))
+                operand = replace(operand, value=view)
+            operands[role] = operand
+        reader = _Reader(self.operation.api, self.target)
+        made = instruction.result.of(reader, operands, self.operation.span)
+        return None if made is None else self._told(made, sizes, dtypes, shapes)
+
+    def _symbol(
+        self, role: str, axis: int, size: Expr, merged: dict[Expr, Expr], merge: bool
+    ) -> Expr:
+        if size.is_const and size.const == 1:
+            return size
+        fresh = E.symbol(f"size {axis} of the argument {role}", 1)
+        if merge or not size.is_const:
+            return merged.setdefault(size, fresh)
+        return fresh
+
+    def _told(
+        self,
+        made: Made,
+        sizes: Mapping[Expr, Size],
+        dtypes: Mapping[Expr, str],
+        shapes: Mapping[str, tuple[Expr, ...]],
+    ) -> Recipe | None:
+        known = dict(sizes)
+        for role, own in shapes.items():
+            for first, last in itertools.combinations(range(1, len(own) + 1), 2):
+                total = E.const(1)
+                for size in own[first:last]:
+                    total = total * size
+                known.setdefault(total, tuple((role, k) for k in range(first, last)))
+        shape: list[Size] = []
+        for size in made.shape:
+            if size.is_const and size.const == 1:
+                shape.append(())
+            elif size in known:
+                shape.append(known[size])
+            else:
+                return None
+        result = self.operation.view("dst")
+        like = next((role for role, own in shapes.items() if own == made.shape), "")
+        dtype = dtypes.get(made.dtype.code, "")
+        named = made.dtype.name or ("" if result is None else result.dtype.name) or ""
+        if result is not None and result.buffer is not made.buffer:
+            return None
+        return Recipe(tuple(shape), like, dtype, "" if dtype else named, made.buffer)
+
+
+def _axes(view: View) -> Iterator[tuple[int, Expr]]:
+    yield from enumerate(view.shape)
+
+
+def _extents(view: View) -> list[Expr]:
+    return [size for size in view.shape if not (size.is_const and size.const == 1)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """:class:`verifier.symbolic.instruction.Reader` over values that have been read before."""
+
+    api: str
+    target: Target
+
+    def decide(self, condition: Bool) -> bool | None:
+        return {E.TRUE: True, E.FALSE: False}.get(condition)
+
+    def as_int(self, value: object, span: Span) -> Expr | None:
+        if isinstance(value, Expr):
+            return value
+        return E.const(value) if type(value) is int else None
+
+    def as_bool(self, value: object, span: Span) -> Bool | None:
+        if isinstance(value, bool):
+            return E.truth(value)
+        return value if isinstance(value, Bool) else None
+
+    def as_items(self, value: object, span: Span) -> tuple[object, ...] | None:
+        return value if isinstance(value, tuple) else None
+
+    def as_dtype(self, value: object, span: Span) -> DType | None:
+        return value if isinstance(value, DType) else None
+
+
+# ----------------------------------------------------------------------------- text
+
+
+@dataclass(frozen=True, slots=True)
+class Allocation:
+    """The texts of what ``nl.ndarray`` is given."""
+
+    shape: str
+    dtype: str
+    buffer: Buffer
+
+
+def allocation(text: Text, visits: Visits, form: Form) -> Allocation | None:
+    """The tile that a call returned; None if nothing in the text says what it is like."""
+    recipes = {visit.recipe for visit in visits.at(text.span(form.call), form.name)}
+    recipe = recipes.pop() if len(recipes) == 1 else None
+    if recipe is None:
+        return None
+    shape = _shape(text, form, recipe)
+    dtype = _dtype(text, form, recipe)
+    return None if shape is None or dtype is None else Allocation(shape, dtype, recipe.buffer)
+
+
+def _shape(text: Text, form: Form, recipe: Recipe) -> str | None:
+    roles = {role for size in recipe.shape for role, _ in size} | {recipe.like} - {""}
+    texts: dict[str, str] = {}
+    for role in roles:
+        argument = form.value(role)
+        if argument is None or not _pure(text, argument):
+            return None
+        texts[role] = text.rendered(argument)
+    if recipe.like:
+        return f"{texts[recipe.like]}.shape"
+    sizes = [
+        " * ".join(f"{texts[role]}.shape[{axis}]" for role, axis in size) or "1"
+        for size in recipe.shape
+    ]
+    return f"({', '.join(sizes)}{',' if len(sizes) == 1 else ''})"
+
+
+def _dtype(text: Text, form: Form, recipe: Recipe) -> str | None:
+    asked = form.value("dtype")
+    if asked is not None and not (isinstance(asked, ast.Constant) and asked.value is None):
+        return text.rendered(asked) if _pure(text, asked) else None
+    if recipe.dtype:
+        argument = form.value(recipe.dtype)
+        if argument is None or not _pure(text, argument):
+            return None
+        return f"{_whole(text, argument)}.dtype"
+    module = text.module("language")
+    return f"{module}.{recipe.named}" if module and recipe.named else None
+
+
+def _whole(text: Text, argument: ast.expr) -> str:
+    """A tensor that an argument is a part of: what is cut with slices is no list of tensors."""
+    while isinstance(argument, ast.Subscript) and any(
+        isinstance(part, (ast.Slice, ast.Tuple)) for part in ast.walk(argument.slice)
+    ):
+        argument = argument.value
+    return text.rendered(argument)
+
+
+#: what does nothing but name, and may be written twice
+_PURE = (
+    *(ast.Name, ast.Attribute, ast.Subscript, ast.Slice, ast.Tuple, ast.Constant, ast.keyword),
+    *(ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop, ast.expr_context),
+)
+
+
+def _pure(text: Text, node: ast.expr) -> bool:
+    return all(
+        text.name(part.func) == "language.ds"
+        if isinstance(part, ast.Call)
+        else isinstance(part, _PURE)
+        for part in ast.walk(node)
+    )

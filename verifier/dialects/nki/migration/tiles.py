@@ -1,0 +1,283 @@
+"""What Beta 1 does with tiles by operators, assignments and methods (NKI-L55, X33, M039)."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from verifier.dialects.nki import isa
+from verifier.dialects.nki.migration.changes import PYTHON, Change, Edit
+from verifier.dialects.nki.migration.results import Stored, Visit, Visits
+from verifier.dialects.nki.migration.returned import fresh, stored_at
+from verifier.dialects.nki.migration.text import Text
+from verifier.dialects.nki.signatures import lookup
+from verifier.dialects.nki.versions import newer
+from verifier.hardware.memories import Buffer
+
+_ON_CHIP: Final = (Buffer.SBUF, Buffer.PSUM)
+_IN_PLACE: Final = {ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply"}
+#: methods of tiles of Beta 1 -> the function that does the same, and its keywords
+_METHODS: Final = {"broadcast_to": "broadcast_to", "expand_dims": "expand_dims", "astype": "copy"}
+#: those and the others
+_GONE: Final = frozenset({*_METHODS, "assert_shape", "itemsize"})
+
+
+@dataclass(frozen=True, slots=True)
+class Tiles:
+    """The changes of a file that is written for Beta 1, inner expressions first."""
+
+    text: Text
+    visits: Visits
+    to: str
+
+    def operators(self) -> Iterator[Change]:
+        """``a + b`` and ``-a`` with tiles, and methods of tiles."""
+        nodes = [
+            n
+            for n in ast.walk(self.text.tree)
+            if isinstance(n, (ast.BinOp, ast.UnaryOp, ast.Compare, ast.Attribute))
+        ]
+        nodes.sort(key=lambda n: (self.text.end(n), tuple(-x for x in self.text.start(n))))
+        for node in nodes:
+            if isinstance(node, ast.Attribute):
+                if node.attr in _GONE and self._is_tile(node.value):
+                    yield self._method(node)
+                continue
+            found = [
+                each
+                for each in self.visits.at(self.text.span(node))
+                if each.name.startswith("language.") and not each.text[:1].isalpha()
+            ]
+            if found and not found[0].text.endswith("="):
+                yield self._operator(node, found)
+
+    def stores(self) -> Iterator[Change]:
+        """``t[...] = value`` and ``t += value``, of values that no instruction returned."""
+        for node in ast.walk(self.text.tree):
+            if not isinstance(node, (ast.Assign, ast.AugAssign)):
+                continue
+            span = stored_at(self.text, node)
+            found = self.visits.at(span, "language.assign", "language.fill")
+            value = node.value
+            name = self.text.name(value.func) if isinstance(value, ast.Call) else None
+            signature = None if name is None else lookup(name, self.to)
+            if not found or (signature is not None and "dst" in signature.names[:1]):
+                continue
+            yield self._store(node, found, name)
+
+    def sums(self) -> Iterator[Change]:
+        """``nl.zeros`` in PSUM that matmuls add to, which is undefined since (NKI-M136)."""
+        for node in ast.walk(self.text.tree):
+            if not isinstance(node, ast.Call) or self.text.name(node.func) != "language.zeros":
+                continue
+            found = self.visits.at(self.text.span(node), "language.zeros")
+            if not found or not all(each.summed for each in found):
+                continue
+            module = self.text.module("language")
+            start, end = self.text.start(node.func), self.text.end(node.func)
+            yield Change(
+                PYTHON,
+                self.text.span(node),
+                "matmuls add to what zeros have made of a tile in PSUM, which is undefined "
+                "before trn3: the first product overwrites what is there",
+                "warning",
+                ("NKI-M016", "NKI-M136", "NKI-MMU26"),
+                (f"write `{module or 'nl'}.ndarray`",),
+                f"write `{module}.ndarray`" if module else "",
+                (Edit(start, end, f"{module}.ndarray"),) if module else (),
+            )
+
+    def transfers(self) -> Iterator[Change]:
+        """``nl.store`` of a tile in PSUM (NKI-L21, NKI-M050): by way of one in SBUF."""
+        for node in ast.walk(self.text.tree):
+            if not isinstance(node, ast.Call) or self.text.name(node.func) != "language.store":
+                continue
+            found = self.visits.at(self.text.span(node), "language.store")
+            if any(each.buffers.get("value") is Buffer.PSUM for each in found):
+                edits = self._evacuated(node)
+                yield Change(
+                    PYTHON,
+                    self.text.span(node),
+                    f"`{self.text.written(node.func)}` reads no PSUM since NKI 0.3",
+                    "warning",
+                    ("NKI-L21", "NKI-M050"),
+                    ("copy the tile into SBUF first",),
+                    "copy the tile into SBUF" if edits else "",
+                    edits,
+                )
+
+    def _evacuated(self, node: ast.Call) -> tuple[Edit, ...]:
+        statement = self.text.parents.get(node)
+        value = next((k.value for k in node.keywords if k.arg == "value"), None)
+        if value is None and len(node.args) > 1:
+            value = node.args[1]
+        if not isinstance(statement, ast.Expr) or not isinstance(value, ast.Name):
+            return ()
+        indent = self.text.indent(statement)
+        isa_, language = self.text.module("isa"), self.text.module("language")
+        if indent is None or isa_ is None or language is None:
+            return ()
+        name = fresh(self.text, value.id)
+        made = f"{name} = {language}.ndarray({value.id}.shape, dtype={value.id}.dtype, "
+        made += f"buffer={language}.sbuf)\n{indent}"
+        made += f"{isa_}.tensor_copy(dst={name}, src={value.id})\n{indent}"
+        start = self.text.start(statement)
+        return (
+            Edit(start, start, made),
+            Edit(self.text.start(value), self.text.end(value), name),
+        )
+
+    # -- operators ---------------------------------------------------------------------------------
+
+    def _operator(self, node: ast.expr, found: list[Visit]) -> Change:
+        name = found[0].name
+        edits = self._call(node, name, found)
+        what = self.text.module("language") or "nl"
+        short = name.removeprefix("language.")
+        return Change(
+            PYTHON,
+            self.text.span(node),
+            f"`{found[0].text}` is no operation of tiles since NKI 0.2",
+            "warning",
+            ("NKI-L55",),
+            (f"write `{what}.{short}(...)`, or an instruction",),
+            f"write `{what}.{short}`" if edits else "",
+            edits,
+        )
+
+    def _call(self, node: ast.expr, name: str, found: list[Visit]) -> tuple[Edit, ...]:
+        """The operator as a call of the function of its name, if that does the same there."""
+        module, instruction = self.text.module("language"), isa.find(name)
+        if module is None or instruction is None or lookup(name, self.to) is None:
+            return ()
+        if instruction.simulated is not None or instruction.program is not None:
+            return ()
+        if isinstance(node, ast.BinOp):
+            parts: list[ast.expr] = [node.left, node.right]
+        elif isinstance(node, ast.UnaryOp):
+            parts = [node.operand]
+        else:
+            return ()
+        dtypes = {each.kept for each in found}
+        if any(not each.alike for each in found) or len(dtypes) != 1 or "" in dtypes:
+            return ()
+        (dtype,) = dtypes
+        arguments = [self.text.rendered(part) for part in parts]
+        if dtype is not None:
+            arguments.append(f"dtype={module}.{dtype}")
+        new = f"{module}.{name.removeprefix('language.')}({', '.join(arguments)})"
+        return (Edit(self.text.start(node), self.text.end(node), new),)
+
+    # -- methods -----------------------------------------------------------------------------------
+
+    def _is_tile(self, node: ast.expr) -> bool:
+        """Whether a name is that of something that the API made."""
+        function = self.text.function(node)
+        if not isinstance(node, ast.Name) or function is None:
+            return False
+        made = False
+        for each in ast.walk(function):
+            if isinstance(each, (ast.Assign, ast.AnnAssign)):
+                targets = each.targets if isinstance(each, ast.Assign) else [each.target]
+                if any(isinstance(t, ast.Name) and t.id == node.id for t in targets):
+                    value = each.value
+                    name = self.text.name(value.func) if isinstance(value, ast.Call) else None
+                    if name is None or name.rpartition(".")[0] not in ("language", "isa"):
+                        return False
+                    made = True
+        return made
+
+    def _method(self, node: ast.Attribute) -> Change:
+        edits: tuple[Edit, ...] = ()
+        call, module = self.text.parents.get(node), self.text.module("language")
+        new = _METHODS.get(node.attr, "")
+        called = isinstance(call, ast.Call) and call.func is node
+        if new and module and called and newer(self.to, "0.3"):
+            assert isinstance(call, ast.Call)
+            given = [self.text.rendered(node.value)]
+            given += [self.text.rendered(argument) for argument in call.args]
+            given += [f"{k.arg}={self.text.rendered(k.value)}" for k in call.keywords if k.arg]
+            if new == "copy" and len(given) == 2 and not call.keywords:
+                given[1] = f"dtype={given[1]}"
+            if len(given) == 2:
+                written = f"{module}.{new}({', '.join(given)})"
+                edits = (Edit(self.text.start(call), self.text.end(call), written),)
+        help_ = (f"write `{module or 'nl'}.{new}(...)`",) if new else ()
+        return Change(
+            PYTHON,
+            self.text.span(node),
+            f"tensors have no `{node.attr}` since NKI 0.2",
+            "warning",
+            ("NKI-M039",),
+            help_,
+            f"write `{module}.{new}`" if edits else "",
+            edits,
+        )
+
+    # -- stores ------------------------------------------------------------------------------------
+
+    def _store(
+        self, node: ast.Assign | ast.AugAssign, found: list[Visit], name: str | None
+    ) -> Change:
+        edits = self._moved(node, found, name)
+        return Change(
+            PYTHON,
+            self.text.span(node),
+            "assignments to parts of tiles are of NKI Beta 1",
+            "warning",
+            ("NKI-X33", "NKI-L55"),
+            ("write the instruction that does it, with `dst=`",),
+            "write the instruction" if edits else "",
+            edits,
+        )
+
+    def _moved(
+        self, node: ast.Assign | ast.AugAssign, found: list[Visit], name: str | None
+    ) -> tuple[Edit, ...]:
+        isa_, language = self.text.module("isa"), self.text.module("language")
+        target = node.target if isinstance(node, ast.AugAssign) else node.targets[0]
+        several = isinstance(node, ast.Assign) and len(node.targets) > 1
+        tiles = [each.stored for each in found if each.stored is not None]
+        if isa_ is None or language is None or several or len(tiles) != len(found):
+            return ()
+        if not all(tile.buffer in _ON_CHIP for tile in tiles):
+            return ()
+        place, value = self.text.rendered(target), self.text.rendered(node.value)
+        filled = all(each.name == "language.fill" for each in found)
+        loaded = isinstance(node, ast.Assign) and name == "language.load"
+        whole = all(tile.fits and tile.same_rank for tile in tiles)
+        on_chip = loaded or all(tile.value in _ON_CHIP for tile in tiles)
+        if not filled and not (whole and on_chip):
+            return ()
+        if isinstance(node, ast.AugAssign):
+            operator = _IN_PLACE.get(type(node.op))
+            if operator is None or any(tile.buffer is not Buffer.SBUF for tile in tiles):
+                return ()
+            new = f"{isa_}.tensor_tensor(dst={place}, data1={place}, data2={value}, "
+            new += f"op={language}.{operator})"
+            if filled:
+                new = f"{isa_}.tensor_scalar(dst={place}, data={place}, "
+                new += f"op0={language}.{operator}, operand0={value})"
+        elif filled:
+            new = f"{isa_}.memset(dst={place}, value={value})"
+        elif loaded:
+            return self._loaded(node, tiles, place)
+        else:
+            new = f"{isa_}.tensor_copy(dst={place}, src={value})"
+        return (Edit(self.text.start(node), self.text.end(node), new),)
+
+    def _loaded(self, node: ast.Assign, tiles: list[Stored], place: str) -> tuple[Edit, ...]:
+        """``t[...] = nl.load(x)``: a transfer into the tile."""
+        call = node.value
+        assert isinstance(call, ast.Call)
+        same = all(tile.same_type for tile in tiles)
+        source = call.args[0] if len(call.args) == 1 and not call.keywords else None
+        if len(call.keywords) == 1 and call.keywords[0].arg == "src" and not call.args:
+            source = call.keywords[0].value
+        into = all(tile.buffer is Buffer.SBUF for tile in tiles)
+        if source is None or not same or not into:
+            return ()
+        new = f"{self.text.module('isa')}.dma_copy(dst={place}, src={self.text.rendered(source)})"
+        return (Edit(self.text.start(node), self.text.end(node), new),)
