@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from rules.memory.order import barriers, exchanges
+from rules.memory.passes import Passes
 from verifier.dialects.names import NKI, PPL
 from verifier.hardware.catalogue import Hardware
 from verifier.rulebase import Check, Monitor, Note, Rule, register
@@ -19,13 +20,11 @@ from verifier.symbolic.trace import Operation, Trace
 
 
 def divergence(trace: Trace, target: Hardware) -> Iterable[Check]:
-    """Per barrier: if one instance comes to it, so does every other, or to another one instead.
+    """Per barrier: no instance that comes to it goes through more of them than another one does.
 
     Per exchange: the core that it receives from comes to it, too, and sends to it.
     """
-    waits = barriers(trace)
-    for barrier in waits:
-        yield from _reached_by_all(trace, barrier, waits)
+    yield from _as_often(trace)
     if len(trace.grid) == 1:
         meetings = exchanges(trace)
         for exchange in meetings:
@@ -99,35 +98,42 @@ def _all_answer(span: Span) -> Check:
     )
 
 
-def _reached_by_all(
-    trace: Trace, barrier: Operation, waits: tuple[Operation, ...]
-) -> Iterator[Check]:
-    grid = trace.grid
-    own = {loop.symbol for loop in grid}
-    path = [fact for fact in barrier.path if not own.isdisjoint(fact.free())]
-    around = [loop for loop in barrier.loops if loop not in grid]
-    uneven = [loop for loop in around if not own.isdisjoint(loop.trips.free())]
-    if not path and not uneven:
-        return
-    others = [loop.index for loop in grid]
+def _as_often(trace: Trace) -> Iterator[Check]:
+    """All instances go through the same number of barriers."""
+    passes = Passes(trace.grid)
+    uneven = [barrier for barrier in barriers(trace) if passes.uneven(barrier)]
+    counts = [passes.count(barrier) for barrier in uneven]
+    known = [count for count in counts if count is not None]
+    exact = passes.exact and len(known) == len(counts)
     table = {
         loop.symbol: E.fresh(f"another {loop.name or 'core'}", 0, loop.symbol.hi, E.Origin.POINT)
-        for loop in grid
+        for loop in trace.grid
     }
     there = E.Substitution(table)
-    instead = E.or_(*(_comes_to(there, op) for op in waits if _instead(barrier, op)))
-    predicate = E.or_(E.and_(*(there.bool(fact) for fact in path)), instead)
-    predicate = E.and_(predicate, *(E.eq(there.expr(x.trips), x.trips) for x in uneven))
-    if predicate is E.TRUE:
-        return
-    ranges = [there.bool(loop.within) for loop in grid] + [loop.within for loop in grid]
-    different = E.or_(*(E.ne(there.expr(index), index) for index in others))
-    yield _check(trace, barrier, predicate, (*ranges, different), grid, there)
+    total = sum(known, E.const(0))
+    for position, barrier in enumerate(uneven):
+        if any(_same_way(barrier, later) for later in uneven[position + 1 :]):
+            continue  # said at the last of them
+        predicate = E.ge(there.expr(total), total)
+        if len(known) < len(counts):
+            predicate = _same_for_all(barrier, there, passes.own)
+        if predicate is E.TRUE:
+            continue
+        found = _check(trace, barrier, predicate, trace.grid, there)
+        reason = "" if exact else "how often each instance comes to its barriers is not known"
+        yield replace(found, exact=exact, reason=reason)
 
 
-def _instead(barrier: Operation, other: Operation) -> bool:
-    """Whether another barrier is for the instances that do not come to this one."""
-    return other is not barrier and exclusive(barrier.path, other.path)
+def _same_way(barrier: Operation, other: Operation) -> bool:
+    """Whether an instance comes to both or to none of them."""
+    return barrier.loops == other.loops and set(barrier.path) == set(other.path)
+
+
+def _same_for_all(barrier: Operation, there: E.Substitution, own: set[E.Sym]) -> Bool:
+    """Each instance comes to a barrier if one does, in each iteration of the loops around."""
+    path = (there.bool(fact) for fact in barrier.path if not own.isdisjoint(fact.free()))
+    trips = (loop.trips for loop in barrier.loops if not own.isdisjoint(loop.trips.free()))
+    return E.and_(*path, *(E.eq(there.expr(count), count) for count in trips))
 
 
 def _comes_to(there: E.Substitution, barrier: Operation) -> Bool:
@@ -138,10 +144,11 @@ def _check(
     trace: Trace,
     barrier: Operation,
     predicate: Bool,
-    given: tuple[Bool, ...],
     grid: tuple[Loop, ...],
     there: E.Substitution,
 ) -> Check:
+    ranges = [there.bool(loop.within) for loop in grid] + [loop.within for loop in grid]
+    different = E.or_(*(E.ne(there.expr(loop.index), loop.index) for loop in grid))
     roles = ("core that waits", "core that does not come")
     one, another = (E.fresh(role, 0, None, E.Origin.POINT) for role in roles)
     first = grid[0]
@@ -149,7 +156,7 @@ def _check(
         _all_come(barrier.span),
         predicate=predicate,
         facts=_facts(barrier),
-        given=(*given, E.eq(one, first.index), E.eq(another, there.expr(first.index))),
+        given=(*ranges, different, E.eq(one, first.index), E.eq(another, there.expr(first.index))),
         values=((roles[0], one), (roles[1], another)),
         notes=(Note(first.span, "the program index"),),
         path=barrier.path,

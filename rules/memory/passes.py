@@ -1,0 +1,90 @@
+"""How often a program instance goes through its barriers, in terms of its index."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.tensors import Loop
+from verifier.symbolic.trace import Operation
+
+#: iterations that are looked at one by one
+_MOST: Final = 200
+
+
+@dataclass(slots=True)
+class Passes:
+    """Counts barriers of instances whose indices are those of the loops ``grid``."""
+
+    grid: tuple[Loop, ...]
+    #: by loops and conditions that are the same for all instances: how often they hold
+    shared: dict[tuple[object, ...], Expr] = field(default_factory=dict)
+    #: whether there are others, whose number is known
+    counted: bool = False
+
+    @property
+    def own(self) -> set[E.Sym]:
+        return {loop.symbol for loop in self.grid}
+
+    def uneven(self, barrier: Operation) -> bool:
+        """Whether how often instances come to it may depend on their index."""
+        terms: list[Expr | Bool] = [*barrier.path, *(loop.trips for loop in barrier.loops)]
+        return any(not self.own.isdisjoint(term.free()) for term in terms)
+
+    def count(self, barrier: Operation) -> Expr | None:
+        """How often an instance comes to a barrier; None if that cannot be told."""
+        loops = [loop for loop in barrier.loops if loop not in self.grid]
+        mine = [fact for fact in barrier.path if not self.own.isdisjoint(fact.free())]
+        others = [fact for fact in barrier.path if fact not in mine]
+        turns = {loop.symbol for loop in loops}
+        apart = not any(turns & set(fact.free()) for fact in mine)
+        common: list[Expr | Bool] = [*others, *(loop.trips for loop in loops)]
+        if apart and all(self.own.isdisjoint(term.free()) for term in common):
+            if not any(turns & set(term.free()) for term in common):
+                self.counted = True
+                return _sum(list(barrier.path), loops, _MOST)
+            key = (*map(id, loops), None, *map(id, others))
+            times = self.shared.setdefault(key, E.fresh("times", 1, None, E.Origin.POINT))
+            return E.ite(E.and_(*mine), times, 0)
+        self.counted = True
+        return _sum(list(barrier.path), loops, _MOST)
+
+    @property
+    def exact(self) -> bool:
+        """Whether all that is the same for all instances may be taken for any number."""
+        return not self.shared or (len(self.shared) == 1 and not self.counted)
+
+
+def _sum(facts: Sequence[Bool], loops: Sequence[Loop], most: int) -> Expr | None:
+    """In how many of the iterations of loops facts hold."""
+    if not loops:
+        return E.ite(E.and_(*facts), 1, 0)
+    loop, *rest = loops
+    terms: list[Expr | Bool] = [*facts, *(inner.trips for inner in rest)]
+    if not any(loop.symbol in term.free() for term in terms):
+        inner = _sum(facts, rest, most)
+        return None if inner is None else loop.trips * inner
+    if not loop.trips.is_const or loop.trips.const > most:
+        return None
+    total = E.const(0)
+    for turn in range(loop.trips.const):
+        put = E.Substitution({loop.symbol: E.const(turn)})
+        part = _sum(
+            [put.bool(fact) for fact in facts],
+            [_with_trips(inner, put.expr(inner.trips)) for inner in rest],
+            most // loop.trips.const,
+        )
+        if part is None:
+            return None
+        total = total + part
+    return total
+
+
+def _with_trips(loop: Loop, trips: Expr) -> Loop:
+    return Loop(loop.index, trips, loop.kind, loop.name, loop.span)
+
+
+__all__ = ["Passes"]
