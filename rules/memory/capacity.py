@@ -225,7 +225,13 @@ def _all_fit(peaks: list[_Peak], given: tuple[Bool, ...], limit: Limit) -> Check
 def _peak_check(peak: _Peak, predicate: Bool, given: tuple[Bool, ...], limit: Limit) -> Check:
     last = max(peak.live, key=lambda life: life.start)
     parts = [
-        _Part(life.storage.name, life.storage.span, size, life is last)
+        _Part(
+            life.storage.name,
+            life.storage.span,
+            size,
+            life is last,
+            chosen(life).expr(life.copies),
+        )
         for life, size in zip(peak.live, peak.sizes, strict=True)
     ]
     return replace(
@@ -241,12 +247,16 @@ def _peak_check(peak: _Peak, predicate: Bool, given: tuple[Bool, ...], limit: Li
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A tensor that is live, and what it takes; ``last``: of those it began to live last."""
+    """Tensors of one site that are live, what they take together, and how many they are.
+
+    ``last``: one of them began to live last of all.
+    """
 
     name: str
     span: Span
     size: Expr
     last: bool
+    count: Expr
 
 
 def _fits(parts: Sequence[_Part], total: Expr, limit: Limit) -> Check:
@@ -254,7 +264,12 @@ def _fits(parts: Sequence[_Part], total: Expr, limit: Limit) -> Check:
     ordered = sorted(parts, key=lambda part: -_guess(part.size))
     shown = ordered[:_LARGEST]
     one = len(ordered) == 1
-    who = f"`{ordered[0].name}` takes" if one else f"the {len(parts)} tiles live at once take"
+    count = sum((part.count for part in parts), E.const(0))
+    many = f"{count.const} " if count.is_const else ""
+    of_one = f"of `{ordered[0].name}` " if one else ""
+    who = f"the {many}tiles {of_one}live at once take"
+    if one and count is E.const(1):
+        who = f"`{ordered[0].name}` takes"
     unit = limit.unit.split()[0]
     values = [(f"live {limit.unit}", total)]
     if not one:
@@ -283,9 +298,18 @@ def first_excess(lives: Iterable[LaneLife], limit: Limit) -> Iterator[Check]:
         heappush(ends, (life.last, number, life))
         total += life.size
         if total > limit.most:
-            live = sorted((number, each) for _, number, each in ends)
+            sites: dict[tuple[str, Span], list[LaneLife]] = {}
+            for _, _, each in sorted(ends, key=lambda end: end[1]):
+                sites.setdefault((each.name, each.span), []).append(each)
             parts = [
-                _Part(each.name, each.span, E.const(each.size), each is life) for _, each in live
+                _Part(
+                    name,
+                    span,
+                    E.const(sum(each.size for each in lives_of)),
+                    life in lives_of,
+                    E.const(len(lives_of)),
+                )
+                for (name, span), lives_of in sites.items()
             ]
             yield _fits(parts, E.const(total), limit)
             return

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from rules.nki import kit
+from rules.nki import kit, twins
 from rules.nki.kit import check, register
 from rules.nki.operands.memories import SBUF
 from rules.nki.samples import kernel, variants
@@ -14,8 +14,10 @@ from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Rule
 from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Expr
 from verifier.symbolic.tensors import StorageKind, View
 from verifier.symbolic.trace import Operation
+from verifier.symbolic.values import RankGroups
 
 _REACHED: Final = (Buffer.SBUF, Buffer.HBM, Buffer.SHARED_HBM)
 
@@ -264,10 +266,57 @@ def _metadata(op: Operation) -> Iterator[Check]:
         "the sizes for the ranks do not have the shape that is read",
         "K06",
     )
+    counts = {len(group) for group in _groups(op)}
+    if shaped and len(counts) == 1:
+        ranks = counts.pop()
+        yield check(
+            op,
+            "metadata_tensor",
+            E.eq(view.shape[first + 1], ranks),
+            f"metadata_tensor has a column for each of the {ranks} ranks of a group",
+            "the sizes for the ranks are not those of the ranks of a group",
+            "K06",
+            values=(("columns of metadata_tensor", view.shape[first + 1]),),
+        )
+
+
+def _groups(op: Operation) -> tuple[tuple[Expr, ...], ...]:
+    """The lists of ranks of a collective; the caller is to know of those that it gives."""
+    operand = op.operands.get("replica_group")
+    value = operand.value if operand is not None else None
+    return value.groups if isinstance(value, RankGroups) else ()
+
+
+def _ranks(op: Operation) -> Iterator[Check]:
+    """No rank is in two lists, and each list has as many as are described."""
+    groups = _groups(op)
+    ranks = [rank for group in groups for rank in group]
+    if ranks and all(rank.is_const for rank in ranks):
+        yield check(
+            op,
+            "replica_group",
+            E.truth(len({rank.const for rank in ranks}) == len(ranks)),
+            "no rank is named twice",
+            "the lists of ranks of a replica group are not disjoint",
+            "K13",
+            about=(),
+        )
+    role = kit.described(op).role("replica_group")
+    if role is not None and role.count is not None and groups:
+        yield check(
+            op,
+            "replica_group",
+            E.truth(all(len(group) == role.count.least for group in groups)),
+            f"each list of ranks has {role.count.least}",
+            f"{kit.described(op).short} works in groups of {role.count.least} ranks",
+            role.count.fact,
+            about=(),
+        )
 
 
 def _collective(op: Operation, target: Target) -> Iterator[Check]:
     yield from _metadata(op)
+    yield from _ranks(op)
     lists = {
         role: [item for item in value if isinstance(item, View)]
         for role in ("srcs", "dsts")
@@ -367,7 +416,7 @@ register(
             "in HBM, or single tiles in SBUF, never a mixture, and split them along the first "
             "dimension."
         ),
-        facts=("K01", "K03", "K04", "K05", "K06", "K07", "K09"),
+        facts=("K01", "K03", "K04", "K05", "K06", "K07", "K09", "K13"),
         on="operation",
         operations=(
             "collectives.all_reduce",
@@ -380,6 +429,7 @@ register(
         ),
         check=_collective,
         sources=("NKI collectives",),
+        twins=twins.COLLECTIVES,
         failing=_COLLECTIVE_OPERANDS.failing,
         passing=_COLLECTIVE_OPERANDS.passing,
     )

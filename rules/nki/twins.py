@@ -298,3 +298,94 @@ PYTHON_SUBSET: Final = (
     Twin("G35", _cleared("@nki.jit\n"), _cleared(""), "0.2", "trn2"),
     Twin("G47", _MADE.format(parameters=""), _MADE.format(parameters="rounds=2"), "0.2", "trn2"),
 )
+
+
+_COLLECTIVE: Final = """\
+import nki
+import nki.collectives as ncc
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def between_ranks(x, counts):
+    assert x.shape == (64, 30) and x.dtype == nl.float32
+    assert counts.shape == (3, {columns}) and counts.dtype == nl.uint32
+    out = nl.ndarray((256, 30), dtype=x.dtype, buffer=nl.shared_hbm)
+    sent = nl.ndarray((64, 30), dtype=x.dtype, buffer=nl.hbm)
+    got = nl.ndarray((256, 30), dtype=x.dtype, buffer=nl.hbm)
+    nisa.dma_copy(dst=sent, src=x)
+    group = ncc.ReplicaGroup({group})
+    ncc.{call}
+    nisa.dma_copy(dst=out, src=got)
+    return out
+"""
+_GATHER_V: Final = (
+    "all_gather_v(srcs=[sent], dsts=[got], replica_group=group, metadata_tensor=counts)"
+)
+_GATHER: Final = "all_gather(srcs=[sent], dsts=[got], replica_group=group, collective_dim=0)"
+
+
+def _between(group: str, columns: int = 4, call: str = _GATHER_V) -> str:
+    return _COLLECTIVE.format(group=group, columns=columns, call=call)
+
+
+COLLECTIVES: Final = (
+    Twin("K06", _between("[[0, 1, 2, 3]]", 5), _between("[[0, 1, 2, 3]]"), "0.6", "trn2"),
+    Twin("K07", _between("[[0, 1]]", 2), _between("[[0, 1, 2, 3]]"), "0.6", "trn3"),
+    Twin(
+        "K07",
+        _between("[list(range(8))]", 8),
+        _between("[list(range(4)), list(range(4, 8))]"),
+        "0.6",
+        "trn2",
+    ),
+    Twin(
+        "K13",
+        _between("[[0, 1, 2, 3], [3, 4, 5, 6]]", call=_GATHER),
+        _between("[[0, 1, 2, 3], [7, 4, 5, 6]]", call=_GATHER),
+        "0.4",
+        "trn2",
+    ),
+)
+
+
+_MX_SCALES: Final = """\
+# target: trn3
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def scaled(left_t, right, left_scale, right_scale):
+    assert left_t.dtype == nl.float8_e4m3fn_x4 and right.dtype == nl.float8_e4m3fn_x4
+    assert left_t.shape == ({rows}, 64) and right.shape == ({rows}, 96)
+    assert left_scale.shape == ({left}, 64) and right_scale.shape == ({right}, 96)
+    assert left_scale.dtype == nl.uint8 and right_scale.dtype == nl.uint8
+    out = nl.ndarray((64, 96), dtype=nl.float32, buffer=nl.shared_hbm)
+    a = nl.ndarray(({rows}, 64), dtype=nl.float8_e4m3fn_x4, buffer=nl.sbuf)
+    b = nl.ndarray(({rows}, 96), dtype=nl.float8_e4m3fn_x4, buffer=nl.sbuf)
+    sa = nl.ndarray(({left}, 64), dtype=nl.uint8, buffer=nl.sbuf)
+    sb = nl.ndarray(({right}, 96), dtype=nl.uint8, buffer=nl.sbuf)
+    nisa.dma_copy(dst=a, src=left_t)
+    nisa.dma_copy(dst=b, src=right)
+    nisa.dma_copy(dst=sa, src=left_scale)
+    nisa.dma_copy(dst=sb, src=right_scale)
+    acc = nl.ndarray((64, 96), dtype=nl.float32, buffer=nl.psum)
+    nisa.nc_matmul_mx(dst=acc, stationary=a, moving=b, stationary_scale=sa, moving_scale=sb)
+    held = nl.ndarray((64, 96), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.tensor_copy(dst=held, src=acc)
+    nisa.dma_copy(dst=out, src=held)
+    return out
+"""
+
+
+def _scales(rows: int, left: int, right: int) -> str:
+    return _MX_SCALES.format(rows=rows, left=left, right=right)
+
+
+MX_SCALES: Final = (
+    Twin("MMX10", _scales(32, 5, 4), _scales(32, 4, 32), "0.5", "trn3"),
+    Twin("MMX10", _scales(96, 96, 72), _scales(96, 96, 68), "0.6", "trn3"),
+)

@@ -91,6 +91,13 @@ class OnDevice(Opaque):
 
 
 @dataclass(frozen=True, slots=True)
+class RankGroups(Opaque):
+    """Which ranks work together: lists of their numbers."""
+
+    groups: tuple[tuple[Expr, ...], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Missing(Opaque):
     """What a name stands for that is not there, which has been reported: anything at all.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rules.nki import kit
+from rules.nki import kit, twins
 from rules.nki.kit import check, register
 from rules.nki.samples import variants
 from verifier.hardware.targets import Target
@@ -114,13 +114,14 @@ register(
 def scales_fit(scale: View, data: View, target: Target) -> Bool:
     """Whether ``scale`` has the four rows of every quadrant of ``data`` (MMX10, QMX05).
 
-    A scale tile may start four, eight or twelve partitions into its quadrant, and ends at least
-    four rows into the last one.
+    It ends with the last quadrant, which it may enter four, eight or twelve partitions late, or
+    after the four rows of that.
     """
     spare = target.quadrant - target.scale_rows
-    return E.and_(
-        E.ge(scale.partitions, data.partitions - spare), E.le(scale.partitions, data.partitions)
-    )
+    start = scale.start_partition
+    late = E.const(0) if start is None else E.mod(start, target.quadrant)
+    ends = (data.partitions, data.partitions - late, data.partitions - spare)
+    return E.or_(*(E.eq(scale.partitions, end) for end in ends))
 
 
 def _mx_shape(op: Operation, target: Target) -> Iterator[Check]:
@@ -234,6 +235,7 @@ register(
         operations=("isa.nc_matmul_mx",),
         check=_mx_shape,
         sources=("NKI ISA nc_matmul_mx, tile size", "MX matmul guide, scale tensor"),
+        twins=twins.MX_SCALES,
         failing=_mx("odd_columns", 64, 95, 256),
         passing=_mx("even_columns", 96, 94, 300),
     )

@@ -31,6 +31,7 @@ from verifier.symbolic.values import (
     Opaque,
     ParDim,
     Range,
+    RankGroups,
     Register,
     places,
 )
@@ -496,6 +497,21 @@ def _nothing(machine: Machine, bound: Bound, call: Call) -> object:
     return None
 
 
+def replica_group(machine: Machine, call: Call) -> Opaque:
+    """The lists of ranks that work together; of no lists where they are not known."""
+    given = (*call.args, *call.keywords.values())
+    lists = machine.as_items(given[0].value, call.span) if len(given) == 1 else None
+    groups: list[tuple[Expr, ...]] = []
+    for each in lists or ():
+        ranks = machine.as_items(each, call.span)
+        numbers = [machine.as_int(rank, call.span) for rank in ranks or ()]
+        known = tuple(number for number in numbers if number is not None)
+        if ranks is None or len(known) < len(numbers):
+            return Opaque(call.text, harmless=True)
+        groups.append(known)
+    return RankGroups(call.text, harmless=True, groups=tuple(groups))
+
+
 def _harmless(machine: Machine, bound: Bound, call: Call) -> object:
     return Opaque(call.text, harmless=True)
 
@@ -636,5 +652,5 @@ HANDLERS: Final[dict[str, Handler]] = {
 
 #: classes whose instances say nothing about shapes
 HARMLESS_CLASSES: Final[frozenset[str]] = frozenset(
-    {"collectives.ReplicaGroup", "language.nc", "typing.tensor", "typing.mutable_tensor"}
+    {"language.nc", "typing.tensor", "typing.mutable_tensor"}
 )

@@ -23,7 +23,7 @@ from verifier.hardware.capabilities import Capability
 from verifier.hardware.engines import Engine
 from verifier.symbolic.effects import Footprint
 from verifier.symbolic.instruction import Engines, Instruction, Trait
-from verifier.symbolic.roles import In, Limit, Role, Types
+from verifier.symbolic.roles import In, Limit, Role, Takes, Types
 
 #: what all collectives took from a generation on
 _LATER: Final = (("0.2", ""), ("0.4", ", priority=None"), ("0.5", ", name=None"))
@@ -179,6 +179,7 @@ COLLECTIVES: Final = (
         "srcs*, dsts*, replica_group*, metadata_tensor*, recv_counts_known=False, "
         "has_rdispls=False",
         plain("has_rdispls", Limit(most=0, fact="NKI-K07")),
+        Role(name="replica_group", takes=Takes.PLAIN, count=exactly(4, "NKI-K07")),
         since="0.6",
         memories=in_hbm("NKI-K06"),
         single=True,

@@ -33,6 +33,7 @@ from verifier.symbolic.values import (
     Opaque,
     ParDim,
     PendingAdd,
+    RankGroups,
     Register,
 )
 from verifier.symbolic.views import (
@@ -390,6 +391,7 @@ KINDS: Final[dict[type, Kind[VM]]] = {
     ParDim: MarkKind("a partition dimension"),
     Register: RegisterKind(),
     OnDevice: OnDeviceKind(),
+    RankGroups: OpaqueKind(),
 }
 
 __all__ = ["KINDS", "IndexKind", "TensorKind"]
