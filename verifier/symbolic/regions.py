@@ -19,6 +19,7 @@ from verifier.symbolic.expr import (
     TRUE,
     Atom,
     Bool,
+    Div,
     Expr,
     Extremum,
     Ite,
@@ -267,6 +268,7 @@ class _Eliminator:
             self._unit,
             self._unused,
             self._bounded,
+            self._residue,
         ):
             if rule(problem):
                 return True
@@ -428,18 +430,36 @@ class _Eliminator:
     def _unit(self, problem: _Problem) -> bool:
         """A symbol with coefficient 1 or -1 is what the rest of its equation says."""
         for equation in problem.equations:
-            split = _linear(equation, problem)
-            if split is None:
-                continue
-            for symbol, coef in split[0].items():
-                if coef.is_const and abs(coef.const) == 1:
-                    others = [other for other in split[0] if other is not symbol]
-                    if any(symbol in problem.extents[other].free() for other in others):
-                        continue  # the other's extent would come to depend on itself
-                    problem.equations.remove(equation)
-                    value = (equation - coef * E.from_atom(symbol)) * -coef.const
-                    problem.replace(symbol, value)
-                    return True
+            inside = problem.mentions(equation)
+            for symbol in inside:
+                coef = equation.coefficient(symbol)
+                rest = equation - E.from_atom(symbol) * coef
+                if abs(coef) != 1 or symbol in rest.free():
+                    continue
+                if any(symbol in problem.extents[other].free() for other in inside):
+                    continue  # the other's extent would come to depend on itself
+                problem.equations.remove(equation)
+                problem.replace(symbol, rest * -coef)
+                return True
+        return False
+
+    def _residue(self, problem: _Problem) -> bool:
+        """A symbol in ``s // m`` or ``s % m`` is ``m`` times a symbol, and another below ``m``."""
+        for symbol, size in problem.extents.items():
+            most = E.bounds(size)[1]
+            for m in _moduli(problem, symbol):
+                if most is not None and most <= m:
+                    continue
+                times, rest = (
+                    E.fresh("times", 0, None, E.Origin.AXIS),
+                    E.fresh("rest", 0, m - 1, E.Origin.AXIS),
+                )
+                problem.replace(symbol, times * m + rest)
+                for new, extent in ((times, E.ceildiv(size, m)), (rest, E.const(m))):
+                    atom = new.as_atom()
+                    assert isinstance(atom, Sym)
+                    problem.extents[atom] = extent
+                return True
         return False
 
     # -- rules on inequalities -----------------------------------------------------------
@@ -517,6 +537,8 @@ class _Eliminator:
                 options = list(fact.args)
             elif fact.kind is E.BoolKind.NE and fact.expr is not None:
                 options = [E.lt(fact.expr, 0), E.gt(fact.expr, 0)]
+            elif fact.kind is E.BoolKind.LE and fact.expr is not None:
+                options = _one_argument(fact.expr, problem)
             if not options or len(options) > self.branches:
                 continue
             self.branches -= len(options) - 1
@@ -560,6 +582,28 @@ class _Eliminator:
 
 
 # ------------------------------------------------------------------------------- algebra
+
+
+def _moduli(problem: _Problem, symbol: Sym) -> Iterator[int]:
+    """What a symbol is divided by in the equations and facts of a problem, if that is a number."""
+    compared = (fact.expr for fact in problem.facts if fact.expr is not None)
+    for term in (*problem.equations, *compared):
+        for atom in term.atoms():
+            if isinstance(atom, Div) and atom.den.is_const and symbol in atom.num.free():
+                if atom.den.const > 1 and atom.num.coefficient(symbol):
+                    yield atom.den.const
+
+
+def _one_argument(e: Expr, problem: _Problem) -> list[Bool]:
+    """``min(a, b) <= 0`` as the cases ``a <= 0`` and ``b <= 0``, where it is about a symbol."""
+    for mono, coef in e.terms:
+        atom = mono[0]
+        if len(mono) > 1 or not isinstance(atom, Extremum):
+            continue
+        if (atom.kind == "min") == (coef > 0) and problem.mentions(E.from_atom(atom)):
+            rest = e - E.from_atom(atom) * coef
+            return [E.le(rest + arg * coef, 0) for arg in atom.args]
+    return []
 
 
 def _linear(e: Expr, problem: _Problem) -> tuple[dict[Sym, Expr], Expr] | None:
