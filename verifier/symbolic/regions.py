@@ -429,7 +429,10 @@ class _Eliminator:
 
     def _unit(self, problem: _Problem) -> bool:
         """A symbol with coefficient 1 or -1 is what the rest of its equation says."""
+        chosen = self._choice(problem) is not None  # cases are told apart before that
         for equation in problem.equations:
+            if chosen and _linear(equation, problem) is None:
+                continue
             inside = problem.mentions(equation)
             for symbol in inside:
                 coef = equation.coefficient(symbol)

@@ -20,6 +20,7 @@ from verifier.symbolic.machine import Arg, Call, Machine
 from verifier.symbolic.tensors import Operand, Picked, View
 from verifier.symbolic.trace import LedgerKind
 from verifier.symbolic.values import BufferValue, Opaque
+from verifier.symbolic.views.common import product
 
 
 def attribute(machine: Machine, view: View, attr: str, span: Span) -> object | None:
@@ -267,6 +268,7 @@ def _ap(machine: Machine, view: View, call: Call) -> object:
         whole = "the pattern is of a whole tensor"
         _misused(machine, view, FALSE, given, whole, "a part for the base", ("X43",))
     gathered = _check_offsets(machine, view, arguments, pattern)
+    shift = _known_offset(machine, view, arguments) if dtype is None and gathered is None else None
     return views.ap(
         machine,
         view,
@@ -274,9 +276,25 @@ def _ap(machine: Machine, view: View, call: Call) -> object:
         offset,
         dtype,
         call.span,
-        scalar_offset=arguments.value("scalar_offset"),
+        scalar_offset=arguments.value("scalar_offset") if shift is None else None,
         vector_offset=gathered,
+        shift=shift,
     )
+
+
+def _known_offset(machine: Machine, view: View, arguments: _Arguments) -> Expr | None:
+    """A scalar offset, in elements (NKI-X45), that is a number of the program's or of a loop.
+
+    None where the loop runs as often as only the device knows: it is taken to stay inside.
+    """
+    scalar, axis = arguments.value("scalar_offset"), arguments.value("indirect_dim")
+    dim = 0 if axis is None else axis.const if isinstance(axis, Expr) and axis.is_const else None
+    if not isinstance(scalar, Expr) or dim is None or not 0 <= dim < len(view.storage.shape):
+        return None
+    around = [loop for loop in machine.loops if loop.symbol in scalar.free()]
+    if any(s.origin not in E.GIVEN for loop in around for s in loop.trips.free()):
+        return None
+    return scalar * product(view.storage.shape[dim + 1 :])
 
 
 def _check_offsets(

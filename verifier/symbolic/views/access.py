@@ -29,6 +29,7 @@ def ap(
     *,
     scalar_offset: object = None,
     vector_offset: object = None,
+    shift: Expr | None = None,
 ) -> View:
     """The view whose element ``(t_0, ...)`` lies at ``offset + sum(step_k * t_k)``.
 
@@ -36,12 +37,14 @@ def ap(
     counted from the start of the tensor, whatever part of it ``view`` shows (NKI-X43);
     ``offset=None`` keeps the view's own start (NKI-X44). On chip the first pair runs along the
     partitions: its step must be the row length (NKI-A05). ``scalar_offset`` and ``vector_offset``
-    are values of the running device: the result is indirect.
+    are values of the running device: the result is indirect. ``shift`` is added to the offset.
     """
     element = dtype or view.dtype
     storage = view.storage
     if offset is None:
         offset = _own_start(view, element)
+    if offset is not None and shift is not None:
+        offset = offset + shift
     known = offset is not None
     runtime = scalar_offset is not None or vector_offset is not None
     axes = tuple(machine.axis(count) for _, count in pattern)
