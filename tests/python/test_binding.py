@@ -249,3 +249,16 @@ def test_parts_of_a_tuple_are_evaluated_before_any_is_bound() -> None:
             box.x, a = a, (log.append("first"), b)
             return a, b, box.x, log
     """)
+
+
+@pytest.mark.parametrize("target", ["a, *b", "*a, b", "a, *b, c", "*a,", "a, *b, c, d, e"])
+def test_a_generator_is_unpacked_around_a_star(target: str) -> None:
+    same(f"""
+        def run():
+            a = b = c = None
+            try:
+                {target} = (k * k for k in range(4))
+            except ValueError:
+                return "too few"
+            return a, b, c
+    """)

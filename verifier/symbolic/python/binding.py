@@ -17,6 +17,9 @@ from verifier.symbolic.python.words import told
 from verifier.symbolic.trace import AssumptionKind
 from verifier.symbolic.values import Guarded, Opaque, OpaqueOf
 
+#: items of a generator that are listed for a starred target
+_LISTED: Final = 64
+
 
 def assign(vm: VM, target: ir.Expr, value: object, span: Span) -> None:
     """Bind a target to a value."""
@@ -83,9 +86,13 @@ def unpacked(vm: VM, value: object, count: int, star: int | None, span: Span) ->
     segments = segments_of(vm, value, span)
     items = None if segments is None else values_in(segments)
     if segments is not None and items is None:
-        run = _of_list(vm, as_list(vm, segments), count, star, span)
+        made = as_list(vm, segments)
+        run = _of_list(vm, made, count, star, span)
         if run is not None:
             return run
+        total = vm.length(made, span)
+        if isinstance(total, E.Expr) and total.is_const and total.const <= _LISTED:
+            items = tuple(vm.item(made, E.const(k), span) for k in range(total.const))
     if items is None:
         unknown = vm.unfollowed(
             f"the items of {vm.kind(value).describe(vm, value)} are not followed", span
