@@ -67,6 +67,12 @@ def _sum(facts: Sequence[Bool], loops: Sequence[Loop], most: int) -> Expr | None
     if not any(loop.symbol in term.free() for term in terms):
         inner = _sum(facts, rest, most)
         return None if inner is None else loop.trips * inner
+    only = next((at for fact in facts if (at := _pinned(fact, loop)) is not None), None)
+    if only is not None:
+        put = E.Substitution({loop.symbol: only})
+        inside = (E.ge(only, 0), E.lt(only, loop.trips))
+        moved = [_with_trips(inner, put.expr(inner.trips)) for inner in rest]
+        return _sum([*inside, *(put.bool(fact) for fact in facts)], moved, most)
     if not loop.trips.is_const or loop.trips.const > most:
         return None
     total = E.const(0)
@@ -81,6 +87,17 @@ def _sum(facts: Sequence[Bool], loops: Sequence[Loop], most: int) -> Expr | None
             return None
         total = total + part
     return total
+
+
+def _pinned(fact: Bool, loop: Loop) -> Expr | None:
+    """The one iteration in which a fact may hold, if it says which."""
+    if fact.kind is not E.BoolKind.EQ or fact.expr is None:
+        return None
+    step = fact.expr.coefficient(loop.symbol)
+    if step not in (1, -1):
+        return None
+    at = (loop.index * step - fact.expr) * step
+    return None if loop.symbol in at.free() else at
 
 
 def _with_trips(loop: Loop, trips: Expr) -> Loop:
