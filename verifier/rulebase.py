@@ -171,7 +171,7 @@ class Rule:
     of_rank: bool = False
     #: what breaks it goes wrong without anybody being told
     silent: bool = False
-    #: it is about what the text tells its readers: no run goes wrong, whatever it says
+    #: it is about what the text tells its readers: no run goes wrong, unless a check is an error
     of_text: bool = False
     #: of a tensor: what becomes of a result decides, so that it is judged when a run has ended
     by_use: bool = False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rules.beta1 import TWINS
 from verifier.dialects.names import NKI, OKK, PPL
 from verifier.rulebase import Replayed, Rule, Shown, register
 
@@ -334,13 +335,14 @@ register(
         summary="a tile has the shape that its annotation says",
         reason=(
             "Nobody evaluates `tile: nt.tensor[n, m]` in a function: what it says of the shape is "
-            "for readers, whom it misleads where the value has another shape for every input."
+            "for readers, whom it misleads where the value has another shape for every input. NKI "
+            "Beta 1 compares the two, and rejects a kernel in which they differ."
         ),
-        facts=(),
+        facts=("NKI-L73", "NKI-E06"),
         on="host",
-        severity="warning",
         of_text=True,
         replayed=Replayed(Shown.NEVER, why="annotations of local variables are not evaluated"),
+        twins=TWINS["annotation-mismatch"],
         failing=_COPY.replace("    tile = nl", "    tile: nl.tensor[p, f + 1] = nl"),
         passing=_COPY.replace("    tile = nl", "    tile: nl.tensor[p, f] = nl"),
     )

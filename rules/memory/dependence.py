@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
+from rules.beta1 import TWINS
 from rules.memory import examples
 from rules.memory.alike import alike
 from rules.memory.cases import Copy, apart, before, contains, copy, covered, dominates
@@ -464,6 +465,7 @@ register(
             Monitor(ForeignWrite, foreign_write),
             Monitor(Reordered, reordered),
         ),
+        twins=TWINS["loop-carried-dependence"],
         failing=examples.DEPENDENCE_FAILING,
         passing=examples.DEPENDENCE_PASSING,
     )

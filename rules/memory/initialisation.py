@@ -7,6 +7,7 @@ from dataclasses import replace
 from enum import Enum
 from math import prod
 
+from rules.beta1 import TWINS
 from rules.memory import examples
 from rules.memory.cases import Copy, contains, copy, covered_point, dominates
 from rules.memory.defined import Flow, Read, regions
@@ -500,6 +501,7 @@ register(
             Monitor(Wasted, nothing_filled, meant=True),
         ),
         replayed=Replayed(Shown.STATED, whole=True),
+        twins=TWINS["output-not-written"],
         failing=examples.OUTPUT_FAILING,
         passing=examples.OUTPUT_PASSING,
     )

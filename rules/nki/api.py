@@ -6,6 +6,7 @@ the call is reached.
 
 from __future__ import annotations
 
+from rules.beta1 import TWINS
 from rules.nki import twins
 from rules.nki.samples import variants
 from verifier.rulebase import COMPILED, Rule, register
@@ -109,6 +110,7 @@ register(
         ),
         facts=(
             "L22",
+            "L55",
             "L71",
             "M001",
             "M021",
@@ -167,10 +169,11 @@ register(
             "where it does not, one branch is compiled whatever the data is. Only loops can depend "
             "on data."
         ),
-        facts=("G37", "G38", "G39", "REG07", "E05", "E12"),
+        facts=("G37", "G38", "G39", "G49", "REG07", "X66", "E05", "E10", "E12", "E36"),
         on="host",
         replayed=COMPILED,
         sources=("NKI language guide", "NKI ISA VirtualRegister", "NKI Beta 1 errors"),
+        twins=TWINS["device-condition"],
         failing=_DEVICE_CONDITION.failing,
         passing=_DEVICE_CONDITION.passing,
     )

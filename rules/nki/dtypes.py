@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from rules.beta1 import TWINS
 from rules.nki import kit, twins
 from rules.nki.kit import at_least, check, register
 from rules.nki.samples import kernel
@@ -93,7 +94,7 @@ register(
         enforces=_type_facts,
         check=_operand_dtype,
         sources=("NKI ISA, data types of each instruction",),
-        twins=twins.OPERAND_DTYPE,
+        twins=(*twins.OPERAND_DTYPE, *TWINS["operand-dtype"]),
         failing=kernel(
             "keep_where",
             {"values": ((64, 90), "float32"), "keep": ((64, 90), "int32")},

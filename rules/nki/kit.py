@@ -302,7 +302,7 @@ def dtype_words(dtype: DType) -> str:
 
 
 #: what the dialect says in ``Storage.placement`` of values in passing
-_TEMPORARY: Final = frozenset({"intermediate", "forwarded"})
+_TEMPORARY: Final = frozenset({"compared", "intermediate", "forwarded"})
 
 
 def is_placed(storage: Storage) -> bool:

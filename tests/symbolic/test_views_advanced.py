@@ -146,7 +146,7 @@ def test_operand_masks_restrict_their_own_operand() -> None:
     view = views.subscript(machine, lhs, (i, j), SPAN, generation="beta1")
     a = views.index_binop(machine, "<", j, 60, SPAN)
     b = views.index_binop(machine, "<", other, 50, SPAN)
-    both = views.mask_binop(machine, a, b, SPAN)
+    both = views.mask_binop(machine, "&", a, b, SPAN)
     assert both is not None
     assert len(addresses(views.use(machine, view, both, SPAN))) == 128 * 60
 

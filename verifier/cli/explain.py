@@ -44,7 +44,9 @@ _WORDS: Final = {
 def command(rule: str, format_: str) -> None:
     """Say what RULE (an id or a code) demands and why, with a failing and a passing kernel.
 
-    RULE may also be a documented fact that findings name, such as B19: which rules enforce it.
+    RULE may also be a documented fact that findings name, such as B19: which rules enforce it. Or
+    an error of the compiler of NKI Beta 1, as it was printed or a part of it, such as
+    EOutOfBounds or err_num_partition: which rules say the same, and what to write.
     """
     from verifier.rulebase import all_rules, markdown
 
@@ -62,7 +64,7 @@ def command(rule: str, format_: str) -> None:
             _json({"word": {"id": wanted, "text": _WORDS[wanted]}})
         else:
             _print(f"# {wanted}\n\n{_WORDS[wanted]}\n", format_)
-    elif not _fact(wanted, known, format_):
+    elif not _fact(wanted, known, format_) and not _old_errors(rule, known, format_):
         # one code or fact is near any other: only words can be mistyped
         names = [] if any(c.isdigit() for c in wanted) else [*(r.id for r in known), *_WORDS]
         raise Refusal(f"unknown rule '{rule}'{did_you_mean(rule, names)}")
@@ -89,6 +91,43 @@ def _fact(wanted: str, known: Iterable[Rule], format_: str) -> bool:
     else:
         lines.append(f"No rule enforces it: {why}.")
     _print("\n".join(lines) + "\n", format_)
+    return True
+
+
+def _old_errors(text: str, known: Iterable[Rule], format_: str) -> bool:
+    """Print the errors of Beta 1 that a text means; False if there is none."""
+    from rules.coverage import coverage
+    from rules.errors import look_up
+
+    found = look_up(text)
+    if not found:
+        return False
+    rows = {fact: (enforced_by, why) for fact, _, enforced_by, why in coverage()}
+    summaries = {r.id: f"`{r.id}` ({r.code}): {r.summary}" for r in known}
+    listed, parts = [], []
+    for error in found:
+        enforced_by, why = rows[error.fact]
+        ids = enforced_by.split(", ") if enforced_by else []
+        listed.append(
+            {
+                "name": error.name,
+                "fact": error.fact,
+                "rules": ids,
+                "why_not": "" if ids else why,
+                "instead": error.instead,
+            }
+        )
+        by = [f"- {summaries.get(name, f'`{name}`')}" for name in ids]
+        lines = [f"# {error.name}", "", f"An error of NKI Beta 1 ({error.fact}).", ""]
+        lines += ["The same is said by:", "", *by] if by else [f"No rule says it: {why}."]
+        lines += ["", error.instead]
+        if ids and len(found) == 1:
+            lines += ["", f"`tilelint explain {ids[0]}` says more."]
+        parts.append("\n".join(lines))
+    if format_ == "json":
+        _json({"errors": listed})
+    else:
+        _print("\n\n".join(parts) + "\n", format_)
     return True
 
 

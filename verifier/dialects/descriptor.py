@@ -31,6 +31,10 @@ def _fits(generation: str, what: str) -> Problem | None:
     return None
 
 
+def _calls_nothing(statements: Sequence[ast.stmt]) -> Iterable[tuple[ast.Call, str]]:
+    return ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DialectDescriptor:
     """A kernel API: its name, where it is imported from, its generations, and who interprets it."""
@@ -56,6 +60,8 @@ class DialectDescriptor:
     #: what a generation has against an import, and against a keyword of the decorator
     import_problem: Callable[[str, str], Problem | None] = _fits
     decorator_problem: Callable[[str, str], Problem | None] = _fits
+    #: what the body of a module calls that only a kernel can call: the calls, the functions
+    device_calls: Callable[[Sequence[ast.stmt]], Iterable[tuple[ast.Call, str]]] = _calls_nothing
     #: the keyword of the decorator that names a target
     target_keyword: str = ""
     #: the modules that have the dtypes and memories

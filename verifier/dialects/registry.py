@@ -16,6 +16,7 @@ from verifier.dialects.nki import (
 )
 from verifier.dialects.nki import isa as nki_isa
 from verifier.dialects.nki import spoken as nki_spoken
+from verifier.dialects.nki.outside import device_calls
 from verifier.dialects.nki.versions import GENERATIONS
 from verifier.dialects.okk import OkkDialect
 from verifier.dialects.okk import isa as okk_isa
@@ -51,6 +52,7 @@ DIALECTS: Final[Mapping[str, DialectDescriptor]] = {
             infer=lambda tree: infer_generation(scan_features(tree)),
             import_problem=import_problem,
             decorator_problem=jit_problem,
+            device_calls=device_calls,
             target_keyword="platform_target",
             language=("nki.language", "neuronxcc.nki.language"),
         ),

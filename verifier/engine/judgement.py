@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import time
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -232,9 +233,10 @@ def dotted(binding: Binding) -> str:
 def _around(
     module: Module, entry: KernelEntry, api: str, selected: set[str]
 ) -> list[obligations.Obligation]:
-    """What the generation rejects outside the kernel's body: an import, a keyword of the jit."""
+    """What is wrong outside the kernel's body: an import, a keyword of the jit, a device call."""
     dialect = DIALECTS[entry.dialect]
-    found: list[tuple[str, ir.Span, str, tuple[str, ...]]] = []
+    has = f"NKI {api} has it"
+    found: list[tuple[str, rulebase.Check]] = []
     for binding in module.bindings.values():
         if not binding.kind.imports:
             continue
@@ -244,19 +246,28 @@ def _around(
             text = module.lines[binding.line - 1]
             column = len(text) - len(text.lstrip())
             span = ir.Span(str(module.path), binding.line, column, binding.line, len(text))
-            found.append(("api-removed", span, *problem))
+            found.append(("api-removed", rulebase.Check(E.FALSE, span, has, *problem)))
     for keyword in entry.keywords:
         problem = dialect.decorator_problem(api, keyword)
         if problem is not None:
-            found.append(("api-signature", entry.name_span, *problem))
+            found.append(("api-signature", rulebase.Check(E.FALSE, entry.name_span, has, *problem)))
+    for call, name in dialect.device_calls(module.syntax()):
+        text, message = f"a kernel calls {name}", f"`{name}` is called outside of a kernel"
+        found.append(
+            ("outside-kernel", rulebase.Check(E.FALSE, _span(module, call), text, message))
+        )
     out = []
-    for rule_id, span, message, facts in found:
+    for rule_id, check in found:
         rule = rulebase.find(rule_id)
         if rule is not None and rule.id in selected:
-            text = f"NKI {api} has it"
-            check = rulebase.Check(E.FALSE, span, text, message, facts)
             out.append(obligations.Obligation(rule, check, (), (), (), 0))
     return out
+
+
+def _span(module: Module, node: ast.expr) -> ir.Span:
+    """Where an expression stands in a file."""
+    end_line, end = node.end_lineno or node.lineno, node.end_col_offset or node.col_offset
+    return ir.Span(str(module.path), node.lineno, node.col_offset, end_line, end)
 
 
 def _assumption_texts(run: Run, inferred: Sequence[Assumption]) -> list[str]:

@@ -80,7 +80,8 @@ class Verdict:
     @property
     def noted(self) -> bool:
         """A remark on what the generation tolerates, or on the text: no violation."""
-        return self.kind.violated and (self.cap == "note" or self.obligation.rule.of_text)
+        remark = self.obligation.rule.of_text and self.cap != "error"
+        return self.kind.violated and (self.cap == "note" or remark)
 
     @property
     def silent(self) -> bool:

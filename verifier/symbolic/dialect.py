@@ -21,7 +21,7 @@ from verifier.symbolic.values import ApiRef, DeviceData, HostUse, Range
 if TYPE_CHECKING:
     from verifier.source.project import Module
     from verifier.symbolic.python.inputs import Parameter
-    from verifier.symbolic.python.model import Class
+    from verifier.symbolic.python.model import Class, Function
 
 
 class Dialect(Protocol[M]):
@@ -91,6 +91,14 @@ class Dialect(Protocol[M]):
 
     def instantiate(self, machine: M, cls: Class, span: Span) -> None:
         """Before an instance of a class of the project is made."""
+        ...
+
+    def launched(self, machine: M, kernel: Function, span: Span) -> None:
+        """Before a kernel is given a launch grid, ``kernel[grid]``."""
+        ...
+
+    def compares_annotations(self, machine: M) -> bool:
+        """Whether the front end rejects a tile of another shape than its annotation says."""
         ...
 
     def branch(self, machine: M, stmt: ir.If, test: Bool) -> None:

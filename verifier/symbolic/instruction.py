@@ -16,7 +16,7 @@ from verifier.hardware.engines import Engine
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
 from verifier.source.ir import Span
-from verifier.symbolic.effects import Call, Footprint, When
+from verifier.symbolic.effects import ALWAYS, Call, Footprint, When
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.roles import In, Role, StartLanes
 from verifier.symbolic.tensors import DType, Operand
@@ -86,6 +86,19 @@ class Program:
     memories: In
     #: a fact: that operand is a tile from then on
     tiles: Mapping[str, str] = field(default_factory=dict, hash=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Scratch:
+    """A tile that it makes for itself where a condition holds: no kernel can place that one.
+
+    ``what`` is the tile in words, ``instead`` what to write where all tiles are placed.
+    """
+
+    what: str
+    facts: tuple[str, ...]
+    instead: str
+    when: When = ALWAYS
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,6 +327,7 @@ class Instruction:
     #: when the target limits how much it sends at once
     sends_little: When | None = None
     skips: Skips | None = None
+    scratch: Scratch | None = None
     #: what to write where it is gone, and the facts of its removal
     instead: str = ""
     removal: tuple[str, ...] = ()

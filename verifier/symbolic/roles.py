@@ -323,6 +323,9 @@ class Role:
     own_start: str = ""
     #: where it may be of rank 1, and stands for one column then
     column: bool = False
+    #: facts: Beta 1 takes no tensor there that is indexed with a tile; it takes one whose rows are
+    direct: str = ""
+    rows: str = ""
     #: partitions, elements per partition, dimensions (of several the last that holds already)
     partitions: Limit | None = None
     free: Limit | None = None

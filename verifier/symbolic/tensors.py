@@ -132,6 +132,8 @@ class Storage:
     address: tuple[Expr, Expr] | None = None
     order: int = 0
     initialised: bool = False
+    #: how many calls of the project's functions it is made in
+    depth: int = 0
     #: modular placement of Beta 1: extra facts for placement rules, e.g. bank or tile counts
     placement: Mapping[str, object] = field(default_factory=dict)
     argument_spans: Mapping[str, Span] = field(default_factory=dict)

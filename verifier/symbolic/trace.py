@@ -147,6 +147,14 @@ class LedgerEntry:
     order: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A statement whose branches have tensors of their own, and the function that it stands in."""
+
+    span: Span
+    within: Span
+
+
 @dataclass(slots=True)
 class Trace:
     """Everything one kernel run produced, in program order."""
@@ -169,6 +177,10 @@ class Trace:
     constants: frozenset[str] = frozenset()
     #: of these, the block sizes that a tiling callback tries until they fit
     chosen: tuple[str, ...] = ()
+    #: inputs that are declared to be updated (NKI Beta 1)
+    mutable: set[str] = field(default_factory=set)
+    #: `if` statements that indices decide, whose tensors stay inside, by place (NKI Beta 1)
+    blocks: dict[Span, Block] = field(default_factory=dict)
     unmodelled: list[tuple[str, Span]] = field(default_factory=list)
     calls: int = 0
     #: some path ends in an error of Python's that is reported on its own

@@ -68,6 +68,7 @@ class DeviceData(Enum):
     TENSOR = "what a tensor holds"
     REGISTER = "a register, or what is computed with it"
     INDEX = "the index of a loop on the device"
+    ARRAY = "an index array, or a mask made of some"
 
 
 class HostUse(Enum):
@@ -75,6 +76,7 @@ class HostUse(Enum):
 
     CONDITION = "a condition"
     LOOP = "the condition of a while loop"
+    ENTRY = "the first condition of a while loop"
     RANGE = "`range()`"
     INTEGER = "`int()`"
     FLOAT = "`float()`"
@@ -283,12 +285,14 @@ class IndexTensor:
     """A Beta 1 index array (``nl.arange``, ``nl.mgrid``) or affine arithmetic on some.
 
     ``expr`` is the index at the element with the given axis symbols; ``axes`` maps an axis position
-    (``0 <= position < ndim``) to its symbol and extent.
+    (``0 <= position < ndim``) to its symbol and extent. ``grid``: ``nl.mgrid`` made it, or a part
+    of it.
     """
 
     expr: Expr
     ndim: int
     axes: tuple[tuple[int, Axis], ...]
+    grid: bool = False
 
 
 @dataclass(frozen=True, slots=True)

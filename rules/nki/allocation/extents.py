@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from rules.beta1 import TWINS
 from rules.nki.allocation.tensors import storage_check, tensor_name
 from rules.nki.kit import register
 from rules.nki.samples import variants
@@ -69,6 +70,7 @@ register(
         on="storage",
         check=_partition_extent,
         sources=("NKI tiling overview, tile size considerations",),
+        twins=TWINS["partition-extent"],
         failing=_PARTITION_EXTENT.failing,
         passing=_PARTITION_EXTENT.passing,
     )

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import combinations
 from typing import Final
 
+from rules.beta1 import TWINS
 from rules.nki import kit
 from rules.nki.kit import at_least, check, register
 from rules.nki.samples import variants
@@ -331,6 +332,7 @@ register(
         operations=("language.assign",),
         check=_assignment_shape,
         sources=("Beta 1 errors, store destination smaller than the other shape",),
+        twins=TWINS["assignment-shape"],
         failing=_ASSIGNMENT_SHAPE.failing,
         passing=_ASSIGNMENT_SHAPE.passing,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from rules.beta1 import TWINS
 from rules.nki import kit
 from rules.nki.kit import check, register
 from rules.nki.samples import variants
@@ -103,6 +104,7 @@ register(
         enforces=lambda instruction: ("NKI-P09",) * any(_stream_facts(instruction)),
         check=_partition_mismatch,
         sources=("Trainium/Inferentia2 architecture, cross-partition connectivity",),
+        twins=TWINS["partition-mismatch"],
         failing=_PARTITION_MISMATCH.failing,
         passing=_PARTITION_MISMATCH.passing,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from rules.beta1 import TWINS
 from rules.nki import kit
 from rules.nki.kit import check, register
 from rules.nki.samples import variants
@@ -107,6 +108,7 @@ register(
         enforces=_vector_facts,
         check=_vector_operand_shape,
         sources=("NKI ISA activation, tensor_scalar, scalar_tensor_tensor",),
+        twins=TWINS["vector-operand-shape"],
         failing=_VECTOR_OPERAND_SHAPE.failing,
         passing=_VECTOR_OPERAND_SHAPE.passing,
     )

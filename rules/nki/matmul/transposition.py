@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from rules.beta1 import TWINS
 from rules.nki import kit
 from rules.nki.kit import at_least, check, register
 from rules.nki.operands.memories import PSUM, SBUF
@@ -137,6 +138,7 @@ register(
         operations=("isa.nc_transpose",),
         check=_transpose_size,
         sources=("NKI ISA nc_transpose, tile size", "NKI 0.4 release notes"),
+        twins=TWINS["transpose-size"],
         failing=_transposing("small_flip", (64, 48), (48, 64), buffer="sbuf", engine="vector"),
         passing=_transposing("small_flip", (32, 24), (24, 32), buffer="sbuf", engine="vector"),
     )

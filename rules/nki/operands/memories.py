@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from rules.beta1 import TWINS
 from rules.nki import kit
 from rules.nki.kit import check, register, tiles
 from rules.nki.samples import variants
@@ -118,6 +119,7 @@ register(
         enforces=_memory_facts,
         check=_operand_buffers,
         sources=("NKI ISA, memory types of each instruction", "Neuron architecture guides"),
+        twins=TWINS["operand-buffers"],
         failing=_OPERAND_BUFFERS.failing,
         passing=_OPERAND_BUFFERS.passing,
     )

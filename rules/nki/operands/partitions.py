@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from rules.beta1 import TWINS
 from rules.nki import kit
 from rules.nki.kit import at_least, check, register, tiles
 from rules.nki.samples import variants
@@ -12,6 +13,7 @@ from verifier.rulebase import Check, Rule
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.trace import Operation
+from verifier.symbolic.views import partition_position
 
 
 def start_predicate(start: Expr, count: Expr, target: Target) -> Bool:
@@ -123,6 +125,20 @@ def upper_half(x):
 
 def _partition_step(op: Operation, target: Target) -> Iterator[Check]:
     for role, view in tiles(op):
+        position = partition_position(view)
+        if position:
+            yield check(
+                op,
+                role,
+                E.and_(*(E.eq(size, 1) for size in view.shape[:position])),
+                f"the partitions are the first axis of {role}",
+                f"{role} has blocks before its partitions",
+                "P03",
+                "E14",
+                views=(view,),
+                help=(f"take one block at a time: `{view.name}[i]`",),
+            )
+            continue
         step = view.partition_step
         if step is None or view.indirect:
             continue
@@ -174,10 +190,11 @@ register(
             "axis an operand is a start and a count: every lane in between takes part. A stepped "
             "slice of the first axis, or a repeated row, cannot be encoded in an instruction."
         ),
-        facts=("P07",),
+        facts=("P03", "P07", "E14"),
         on="operation",
         check=_partition_step,
         sources=("NKI access patterns, Restriction on SBUF/PSUM tensors",),
+        twins=TWINS["partition-step"],
         failing=_PARTITION_STEP.failing,
         passing=_PARTITION_STEP.passing,
     )

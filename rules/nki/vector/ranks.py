@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from rules.beta1 import TWINS
 from rules.nki import kit
 from rules.nki.kit import check, register
 from rules.nki.samples import variants
@@ -112,6 +113,7 @@ register(
         operations=("language.transpose",),
         check=_language_transpose,
         sources=("NKI language transpose",),
+        twins=TWINS["language-transpose"],
         failing="""\
 import neuronxcc.nki as nki
 import neuronxcc.nki.language as nl

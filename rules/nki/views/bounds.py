@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from rules.beta1 import TWINS
 from rules.memory.words import highest, lowest
 from rules.nki import kit
 from rules.nki.kit import check, register
@@ -70,6 +71,7 @@ register(
         monitors=(Monitor(Outside, outside),),
         of_rank=True,
         sources=("NKI indexing guide", "NKI tensor reference, slice and select"),
+        twins=TWINS["slice-bounds"],
         failing=_SLICE_BOUNDS.failing,
         passing=_SLICE_BOUNDS.passing,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rules.beta1 import TWINS
 from rules.nki import twins
 from rules.nki.kit import register
 from rules.nki.samples import variants
@@ -109,9 +110,10 @@ register(
             "Beta 1 has two ways to index, slices and arrays made by `nl.arange` or `nl.mgrid`; "
             "one subscript is of one kind. Integers and loop indices go with both."
         ),
-        facts=("X62",),
+        facts=("X62", "E35"),
         on="host",
         sources=("NKI Beta 1 programming model, advanced tensor indexing",),
+        twins=TWINS["beta1-mixed-indexing"],
         failing=_BETA1_MIXED_INDEXING.failing,
         passing=_BETA1_MIXED_INDEXING.passing,
     )
@@ -191,9 +193,10 @@ register(
             "A tile has a partition and a free dimension, and so has what indexes it: `nl.arange` "
             "is written `nl.arange(n)[:, None]` or `nl.arange(n)[None, :]`."
         ),
-        facts=("X61",),
+        facts=("X61", "E01"),
         on="host",
         sources=("NKI Beta 1 error reference, err_1d_arange_not_supported",),
+        twins=TWINS["beta1-index-rank"],
         failing=_BETA1_INDEX_RANK.failing,
         passing=_BETA1_INDEX_RANK.passing,
     )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from verifier.dialects.binding import Bound
-from verifier.dialects.nki import deviceloops, frontend, host, isa, methods, names, operators
+from verifier.dialects.nki import beta1, deviceloops, frontend, host, isa, methods, names, operators
 from verifier.dialects.nki.binding import bind, check_value, signature_of, spoken
 from verifier.dialects.nki.emission import perform, present
 from verifier.source import ir
@@ -15,12 +17,13 @@ from verifier.symbolic.dialect import GridAxis
 from verifier.symbolic.expr import Bool
 from verifier.symbolic.instruction import Instruction
 from verifier.symbolic.machine import Arg, Call, Machine
+from verifier.symbolic.python.inputs import Parameter
 from verifier.symbolic.python.machine import DeviceMachine
-from verifier.symbolic.python.model import Class
+from verifier.symbolic.python.model import Class, Function
 from verifier.symbolic.python.plain import PlainDialect
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.tensors import LoopKind, StorageKind, View
-from verifier.symbolic.trace import LedgerKind
+from verifier.symbolic.trace import Block, LedgerKind
 from verifier.symbolic.values import (
     ApiRef,
     DeviceData,
@@ -45,6 +48,25 @@ def _to_be_written(
             items = machine.as_items(operand.value, operand.span)
             given += [Arg(item, operand.span) for item in items or (operand.value,)]
     return Call(tuple(given), {}, call.span, call.text)
+
+
+#: where what decides is known; whether it is an index array
+_KNOWN: Final = {False: "is known on the device alone", True: "has one value for each element"}
+
+
+def _undecidable(use: HostUse, data: DeviceData) -> tuple[tuple[str, ...], str]:
+    """What says that the host cannot decide by ``data``, and what to write instead."""
+    if data is DeviceData.ARRAY:
+        return ("X66", "E10"), "give the condition to the instructions as `mask=`"
+    if use is HostUse.ENTRY:
+        return ("G49", "E36"), (
+            "enter the loop without a condition, and compute the condition at the end of its body"
+        )
+    help_ = (
+        "compute both, and choose with `nl.where` or a mask; loop with `nl.dynamic_range` or "
+        "`nl.while_loop`"
+    )
+    return ("G38", "G39", "E05", "E12") if data is DeviceData.TENSOR else ("G37", "REG07"), help_
 
 
 class NkiDialect(PlainDialect):
@@ -82,33 +104,62 @@ class NkiDialect(PlainDialect):
     ) -> object:
         """A kernel is traced before its data is there: no generation has a value for the host."""
         in_tensor = data is DeviceData.TENSOR
-        # loops on the device are written so: in Beta 1 on tensors, later on registers (NKI-LP06)
-        taken = machine.api == "beta1" or not in_tensor
-        if use is HostUse.LOOP and taken:
+        # loops on the device are written so: in Beta 1 on tensors, once entered, later on registers
+        # (NKI-LP06)
+        entered = use is HostUse.LOOP
+        taken = entered or (use is HostUse.ENTRY and not in_tensor)
+        taken = taken and (machine.api == "beta1" or not in_tensor)
+        if taken:
             self._order.check(machine, span)
-        if use is not HostUse.LOOP or not taken:
-            known = "is known on the device alone"
+        else:
+            if use is HostUse.ENTRY and machine.api != "beta1":
+                use = HostUse.LOOP
+            facts, help_ = _undecidable(use, data)
             machine.check(
                 "device-condition",
                 E.FALSE,
                 span,
                 "what decides is known when the kernel is traced",
-                f"{use.value} depends on {what}, which {known}",
-                facts=("G38", "G39", "E05", "E12") if in_tensor else ("G37", "REG07"),
-                help=(
-                    "compute both, and choose with `nl.where` or a mask; loop with "
-                    "`nl.dynamic_range` or `nl.while_loop`",
-                ),
+                f"{use.value} depends on {what}, which {_KNOWN[data is DeviceData.ARRAY]}",
+                facts=facts,
+                help=(help_,),
             )
         return Opaque(f"{use.value} of {what}")
 
     def branch(self, machine: VM, stmt: ir.If, test: Bool) -> None:
         """A condition may not ask for the index of a loop on the device (NKI-G37)."""
         atoms = test.free() if isinstance(test, Bool) else frozenset()
+        if machine.api == "beta1" and any(atom.origin is E.Origin.LOOP for atom in atoms):
+            function = machine.frame.function
+            around = machine.trace.span if function is None else function.definition.span
+            machine.trace.blocks[stmt.span] = Block(stmt.span, around)
         for loop in machine.loops:
             if loop.kind is LoopKind.DYNAMIC and loop.symbol in atoms:
                 index = f"`{loop.name}`, the index of a loop on the device"
                 self.on_device(machine, HostUse.CONDITION, DeviceData.INDEX, index, stmt.test.span)
+
+    def launched(self, machine: VM, kernel: Function, span: Span) -> None:
+        """Beta 1 takes no grid of programs inside of a program (NKI-L62)."""
+        if machine.api == "beta1" and not machine.importing and machine.awaited is None:
+            machine.check(
+                "nested-grid",
+                E.FALSE,
+                span,
+                f"`{kernel.name}` is called without a grid",
+                f"`{kernel.name}` is given a launch grid inside of a kernel",
+                facts=("NKI-L62", "NKI-E21"),
+                help=(f"call `{kernel.name}(...)`, in a loop if it is to run several times",),
+            )
+
+    def compares_annotations(self, machine: VM) -> bool:
+        """Beta 1 did (NKI-L73)."""
+        return machine.api == "beta1"
+
+    def parameter(self, machine: VM, p: Parameter, annotation: ir.Expr | None) -> object | None:
+        """Beta 1 updates parameters that are annotated so (NKI-B26)."""
+        if "mutable_tensor" in p.annotation:
+            machine.trace.mutable.add(p.name)
+        return None
 
     def attribute(self, machine: Machine, owner: ApiRef, attr: str, span: Span) -> object | None:
         """``owner.attr``, or None if NKI has no such name."""
@@ -199,7 +250,10 @@ class NkiDialect(PlainDialect):
             text = f"`{view.name}` is indexed with something that is no integer, slice or array"
             machine.approximate(LedgerKind.OPAQUE, text, span)
             return Opaque(text)
-        return views.subscript(machine, view, index, span, generation=machine.api)
+        part = views.subscript(machine, view, index, span, generation=machine.api)
+        if machine.api == "beta1":
+            beta1.extents(machine, part.shape, f"a part of `{view.name}`", span)
+        return part
 
     def operator(
         self, machine: Machine, op: str, left: object, right: object, span: Span

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from verifier.dialects.binding import Bound, is_known
-from verifier.dialects.nki import names
-from verifier.dialects.nki.binding import SIGNATURE_RULE, spoken
+from verifier.dialects.nki import beta1, names
+from verifier.dialects.nki.binding import REMOVED_RULE, SIGNATURE_RULE, spoken
 from verifier.dialects.nki.versions import newer
 from verifier.hardware.engines import Engine
 from verifier.hardware.memories import Buffer
@@ -245,8 +245,11 @@ _PLAIN: Final = frozenset({Takes.PLAIN, Takes.CONSTANT, Takes.INTEGER, Takes.INT
 def _mask(machine: Machine, operand: Operand | None) -> IndexMask | Bool | None:
     if operand is None or operand.value is None:
         return None
+    beta1.mask(machine, operand)
     if isinstance(operand.value, IndexMask):
         return operand.value
+    if isinstance(operand.value, View):
+        return None  # which is reported
     condition = machine.as_bool(operand.value, operand.span)
     if condition is None:
         machine.approximate(
@@ -363,6 +366,9 @@ def _gather_tile(
     if role.column and view.rank == 1 and machine.api == "beta1":
         # a column of a tensor loads into a tile of one column: tiles have two dimensions
         view = views.expand_dim(machine, view, 1, operand.span)
+    if machine.api == "beta1":
+        view = beta1.gathered(machine, role, view, text, operand.span)
+    compared(machine, view)
     view = views.use(machine, view, mask, operand.span)
     gathered.operands[name] = replace(operand, value=view)
     gathered.reads.extend(
@@ -373,6 +379,26 @@ def _gather_tile(
         gathered.reads.append((name, view))
     if footprint.writes_of(name):
         gathered.writes.append((name, view))
+
+
+def compared(machine: Machine, view: View) -> None:
+    """A tile is not what an operator has made of tiles that have none."""
+    op = view.storage.placement.get("compared")
+    if isinstance(op, str):
+        no_operator(machine, op, view.storage.name, view.storage.span)
+
+
+def no_operator(machine: Machine, op: str, name: str, span: Span) -> None:
+    """Tiles have no operators of Python since NKI 0.2 (NKI-L55)."""
+    machine.check(
+        REMOVED_RULE,
+        FALSE,
+        span,
+        f"tiles have `{op}` in NKI {machine.api}",
+        f"tiles have no `{op}` since NKI 0.2",
+        facts=("L55",),
+        help=(f"write `nl.{name}`, or an instruction of `nki.isa` with `op=nl.{name}`",),
+    )
 
 
 def _plain(machine: Machine, value: object, span: Span) -> object:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final, Protocol, runtime_checkable
 
 from verifier.dialects.binding import Bound
-from verifier.dialects.nki import deviceloops, isa, names
+from verifier.dialects.nki import beta1, deviceloops, isa, names
 from verifier.dialects.nki.binding import SIGNATURE_RULE
 from verifier.dialects.nki.results import axes_of, shape_items
 from verifier.dialects.nki.versions import newer
@@ -69,6 +69,8 @@ def _creation(
         )
         return Opaque(f"a tensor of {call.text} whose shape is not known")
     sizes, partition = shape
+    if machine.api == "beta1":
+        beta1.extents(machine, sizes, "a tensor", call.span)
     if dtype is None:
         machine.approximate(
             LedgerKind.GUESS,

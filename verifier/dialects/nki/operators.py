@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from typing import Final
 
-from verifier.dialects.nki import isa
+from verifier.dialects.nki import beta1, isa
 from verifier.dialects.nki.binding import SIGNATURE_RULE
-from verifier.dialects.nki.emission import accumulation, engine_of, perform
+from verifier.dialects.nki.emission import (
+    accumulation,
+    compared,
+    engine_of,
+    no_operator,
+    perform,
+)
 from verifier.dialects.nki.isa.language import ASSIGN, FILL
 from verifier.hardware.memories import Buffer
 from verifier.source.ir import Span
@@ -38,13 +44,16 @@ _BINARY: Final[dict[str, str]] = {
 }
 _UNARY: Final[dict[str, str]] = {"-": "negative", "~": "invert"}
 
+#: operators that compare
+COMPARED: Final = frozenset({"<", "<=", ">", ">="})
+
 _SCALARS = (Expr, Bool, int, float, bool)
 
 
 def operator(machine: Machine, op: str, left: object, right: object, span: Span) -> object | None:
     """``left op right``, or ``op left`` when ``right`` is None; None if it has no meaning here."""
     if isinstance(left, IndexMask) or isinstance(right, IndexMask):
-        return views.mask_binop(machine, left, right, span) if op == "&" else None
+        return views.mask_binop(machine, op, left, right, span)
     if isinstance(left, IndexTensor) or isinstance(right, IndexTensor):
         if not isinstance(left, View) and not isinstance(right, View):
             if right is None:
@@ -78,7 +87,14 @@ def operator(machine: Machine, op: str, left: object, right: object, span: Span)
         if op in ("==", "!="):
             return op == "!="
         return Missing(f"the result of `{op}`", api=True)
-    return perform(machine, instruction, arguments, span, op)
+    later = machine.api != "beta1" and op not in ("==", "!=")
+    if later and op not in COMPARED:
+        no_operator(machine, op, name, span)
+    found = perform(machine, instruction, arguments, span, op)
+    if later and op in COMPARED and isinstance(found, View):
+        # a condition is no tile that is compared: who uses it decides what is said
+        found.storage.placement = {**found.storage.placement, "compared": op}
+    return found
 
 
 def store(
@@ -90,6 +106,8 @@ def store(
     as memory goes: ``placement["forwarded"]`` of its storage is the view of the tile. It is True
     where the result goes to another memory or is computed with.
     """
+    if machine.api == "beta1":
+        beta1.assigned(machine, target, value, span)
     target = views.use(machine, target, None, span)
     operands = {"dst": Operand("dst", target, span)}
     reads: list[tuple[str, View]] = []
@@ -100,6 +118,7 @@ def store(
         if view is None:
             machine.unmodelled("assignment of a value that is not followed", value_span)
             return
+        compared(machine, view)
         view = views.use(machine, view, None, value_span)
         if view.storage.kind is StorageKind.RESULT and view.mask is TRUE:
             same = view.buffer is target.buffer and (op is None or view.buffer is Buffer.PSUM)

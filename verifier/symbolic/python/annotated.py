@@ -52,7 +52,8 @@ def of_variable(vm: VM, stmt: ir.AnnAssign) -> None:
 
 def of_tile(vm: VM, stmt: ir.AnnAssign) -> None:
     """Compare the shape in the annotation of a local variable, ``t: nt.tensor[n, m]``, with that of
-    its value; only what is wrong for every input is told, so that nothing hangs on a remark."""
+    its value. Where nobody else compares them, only what is wrong for every input is told, so that
+    nothing hangs on a remark."""
     wanted, name = stmt.annotation, stmt.target
     if not isinstance(name, ir.Name) or not isinstance(wanted, ir.Subscript):
         return
@@ -68,15 +69,21 @@ def of_tile(vm: VM, stmt: ir.AnnAssign) -> None:
     said = ", ".join(pretty(size) for size in sizes if size is not None)
     equal = [E.eq(a, b) for a, b in zip(sizes, value.shape, strict=False) if a is not None]
     # the ranks of inputs, and of what is made of them, may only be assumed
-    if len(sizes) != value.rank or E.FALSE not in equal:
+    if len(sizes) != value.rank:
+        return
+    compared = vm.dialect.compares_annotations(vm)
+    if not compared and E.FALSE not in equal:
         return
     shape = ", ".join(map(pretty, value.shape))
     vm.check(
         _MISMATCH,
-        E.FALSE,
+        E.and_(*equal) if compared else E.FALSE,
         wanted.span,
         f"the shape of {name.id} == ({said})",
         f"`{name.id}` is annotated as ({said}) and is ({shape})",
+        values=tuple((f"{name.id}.shape[{k}]", size) for k, size in enumerate(value.shape)),
+        facts=("NKI-L73", "NKI-E06") if compared else (),
+        severity=None if compared else "warning",
     )
 
 

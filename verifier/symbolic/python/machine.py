@@ -28,6 +28,8 @@ class DeviceMachine(Faults):
     grid_sizes: tuple[int, ...] | None = None
     #: counters through a product, ``a * b + c``: b, and the quotient and remainder by it
     counters: dict[Expr, tuple[Expr, Expr, Expr]]
+    #: calls of functions of the project that are running
+    depth: int
 
     @property
     def target(self) -> Target:
@@ -75,6 +77,7 @@ class DeviceMachine(Faults):
             address=address,
             order=order,
             initialised=initialised,
+            depth=self.depth,
             placement=dict(placement or {}),
             argument_spans=dict(argument_spans or {}),
         )

@@ -80,7 +80,7 @@ def _rebuild_index(value: Any, new: Iterator[object]) -> object:
     first = next(new)
     axes = tuple((p, Axis(a.symbol, next(new))) for p, a in value.axes)  # type: ignore[arg-type]
     if isinstance(value, IndexTensor):
-        return IndexTensor(first, value.ndim, axes)  # type: ignore[arg-type]
+        return IndexTensor(first, value.ndim, axes, value.grid)  # type: ignore[arg-type]
     return IndexMask(first, value.ndim, axes)  # type: ignore[arg-type]
 
 

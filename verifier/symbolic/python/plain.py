@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from verifier.symbolic.python.inputs import Parameter
     from verifier.symbolic.python.kind import Kind
     from verifier.symbolic.python.machine import DeviceMachine
-    from verifier.symbolic.python.model import Class
+    from verifier.symbolic.python.model import Class, Function
     from verifier.symbolic.python.vm import VM
 
 
@@ -33,6 +33,13 @@ class PlainDialect:
 
     def instantiate(self, machine: VM, cls: Class, span: Span) -> None:
         """Nothing to do."""
+
+    def launched(self, machine: VM, kernel: Function, span: Span) -> None:
+        """Nothing to do."""
+
+    def compares_annotations(self, machine: VM) -> bool:
+        """Nobody reads annotations of local variables."""
+        return False
 
     def branch(self, machine: VM, stmt: ir.If, test: Bool) -> None:
         """Nothing to do."""

@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from verifier.source import ir
+from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr, Sym
 from verifier.symbolic.python import liveness
 from verifier.symbolic.python.flow import Ended, Mark, Wait
 from verifier.symbolic.python.lifting import of_device
+from verifier.symbolic.python.terms import as_formula
 from verifier.symbolic.python.trips import GenericLoop, leaving
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.tensors import Loop, LoopKind
@@ -45,8 +47,8 @@ class _While:
     def run(self) -> None:
         vm = self.vm
         mark, exits = vm.mark(), 0
-        for _ in range(LIMIT):
-            test = self.test()
+        for number in range(LIMIT):
+            test = self.test(HostUse.LOOP if number else HostUse.ENTRY)
             known = vm.decide(test)
             if known is False:
                 return
@@ -62,9 +64,17 @@ class _While:
                 return
         vm.unfollowed(f"a while loop runs more than {LIMIT} times", self.stmt.span)
 
-    def test(self) -> Bool:
+    def test(self, use: HostUse = HostUse.LOOP) -> Bool:
         value, span = self.vm.eval(self.stmt.test), self.stmt.test.span
-        if of_device(self.vm, HostUse.LOOP, value, span) is not None:
+        if isinstance(value, (bool, Bool)):
+            return self.vm.truth(value, span)
+        formula = as_formula(self.vm.each(value, lambda item: self._truth(use, item, span)))
+        assert formula is not None
+        return formula
+
+    def _truth(self, use: HostUse, value: object, span: Span) -> Bool:
+        """Whether the loop goes on; what only the device knows may run loops."""
+        if of_device(self.vm, use, value, span) is not None:
             what = self.vm.kind(value).describe(self.vm, value)
             return self.vm.unknown_bool(f"a while loop depends on {what}", span)
         return self.vm.truth(value, span)

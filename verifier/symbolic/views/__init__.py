@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from verifier.symbolic.views.access import ap
 from verifier.symbolic.views.advanced import (
+    BY_ROWS,
     arange,
     grid_part,
     index_binop,
@@ -45,6 +46,7 @@ from verifier.symbolic.views.methods import (
 from verifier.symbolic.views.reshaping import redeclared, refactor, reshape
 
 __all__ = [
+    "BY_ROWS",
     "ap",
     "arange",
     "broadcast",

@@ -7,7 +7,7 @@ NKI-X64), so a gather records them on the view and :func:`~verifier.symbolic.vie
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -26,6 +26,9 @@ from verifier.symbolic.values import (
     SliceValue,
 )
 from verifier.symbolic.views.common import is_one, rewrite
+
+#: the rule of indices of the device, which concerns some uses of a view only
+BY_ROWS: Final = "beta1-runtime-index"
 
 _Axes = tuple[tuple[int, Axis], ...]
 
@@ -65,7 +68,7 @@ def mgrid(machine: Machine, slices: Sequence[tuple[Expr, Expr]]) -> IndexGrid:
     parts = []
     for position, (start, stop) in enumerate(slices):
         axis = machine.axis(stop - start)
-        parts.append(IndexTensor(start + axis.index, ndim, ((position, axis),)))
+        parts.append(IndexTensor(start + axis.index, ndim, ((position, axis),), grid=True))
     return IndexGrid(tuple(parts))
 
 
@@ -113,7 +116,8 @@ def index_subscript(
         fixed = machine.as_int(item, span)
         if axis is not None:
             replacement[axis.symbol] = E.const(0) if fixed is None else fixed
-    return IndexTensor(Substitution(replacement).expr(tensor.expr), position, tuple(kept))
+    expr = Substitution(replacement).expr(tensor.expr)
+    return IndexTensor(expr, position, tuple(kept), tensor.grid)
 
 
 def _ends(machine: Machine, item: SliceValue, size: Expr, span: Span) -> tuple[Expr, Expr]:
@@ -138,14 +142,21 @@ def index_binop(
         return None
     ndim, axes, (x, y) = _align(machine, (a, b), span)
     if op in _ARITHMETIC:
-        return IndexTensor(_ARITHMETIC[op](x, y), ndim, axes)
+        return IndexTensor(_ARITHMETIC[op](x, y), ndim, axes, a.grid or b.grid)
     if op in _COMPARISON:
         return IndexMask(_COMPARISON[op](x, y), ndim, axes)
     return None
 
 
-def mask_binop(machine: Machine, left: object, right: object, span: Span) -> IndexMask | None:
-    """``left & right`` of masks. Axes at one position stay apart: they may be of two operands."""
+def mask_binop(
+    machine: Machine, op: str, left: object, right: object, span: Span
+) -> IndexMask | None:
+    """``left & right`` or ``left | right`` of masks; None for other operators.
+
+    Axes at one position stay apart: they may be of two operands.
+    """
+    if op not in ("&", "|"):
+        return None
     parts: list[IndexMask] = []
     for value in (left, right):
         if not isinstance(value, IndexMask):
@@ -162,7 +173,8 @@ def mask_binop(machine: Machine, left: object, right: object, span: Span) -> Ind
             if axis.symbol.id not in seen:
                 seen.add(axis.symbol.id)
                 axes.append((position + ndim - part.ndim, axis))
-    return IndexMask(E.and_(*(part.condition for part in parts)), ndim, tuple(axes))
+    join = E.and_ if op == "&" else E.or_
+    return IndexMask(join(*(part.condition for part in parts)), ndim, tuple(axes))
 
 
 def _as_index(machine: Machine, value: object, span: Span) -> IndexTensor | None:
@@ -267,13 +279,13 @@ def gather(machine: Machine, view: View, items: Sequence[object], span: Span) ->
             span,
             "index arrays only, or slices only",
             f"`{view.name}` is indexed with slices and index arrays at once",
-            facts=("NKI-X62",),
+            facts=("NKI-X62", "NKI-E35"),
         )
     arrays, runtime = _arrays(machine, view, present, span)
     gathered, exprs = _broadcast(machine, view, list(arrays.values()), span)
     own = {axis.symbol.id for axis in gathered}
     replacement: dict[E.Sym, Expr] = {}
-    bounds: list[Bound] = []
+    bounds = list(_by_rows(view, present, arrays, span)) if view.buffer.off_chip else []
     dims = dict(zip(arrays, exprs, strict=True))
     for dim, value in dims.items():
         axis = view.axes[dim]
@@ -331,6 +343,32 @@ def _arrays(
     return arrays, runtime
 
 
+def _by_rows(
+    view: View, present: Sequence[object], arrays: Mapping[int, IndexTensor], span: Span
+) -> Iterator[Bound]:
+    """What a load or a store demands of tiles of indices: one for each partition (NKI-X67)."""
+    for dim, item in enumerate(present):
+        if not isinstance(item, View):
+            continue
+        beside = [array for other, array in arrays.items() if other != dim]
+        before = [array for other, array in arrays.items() if other < dim]
+        column = E.and_(*(E.eq(size, 1) for size in item.shape[1:]))
+        message = f"`{item.name}` picks elements of `{view.name}` along a free dimension"
+        if any(_along_partitions(array) for array in before):
+            column = FALSE
+        elif any(array.grid for array in beside):
+            column = FALSE
+            message = f"`{item.name}` picks rows of `{view.name}` beside an index of `nl.mgrid`"
+        if column is not E.TRUE:
+            text = f"`{item.name}` is one index for each partition, beside those of `nl.arange`"
+            yield Bound(BY_ROWS, column, span, text, message, ("NKI-X67", "NKI-E17"))
+
+
+def _along_partitions(array: IndexTensor) -> bool:
+    """Whether an index differs from partition to partition."""
+    return any(position == 0 and not is_one(axis.size) for position, axis in array.axes)
+
+
 def _broadcast(
     machine: Machine, view: View, arrays: list[IndexTensor], span: Span
 ) -> tuple[list[Axis], Sequence[Expr]]:
@@ -343,7 +381,7 @@ def _broadcast(
             span,
             f"{ndim} >= 2",
             f"`{view.name}` is indexed with a one-dimensional index array",
-            facts=("NKI-X61",),
+            facts=("NKI-X61", "NKI-E01"),
         )
     at = dict(placed)
     gathered = [at.get(position) or machine.axis(E.const(1)) for position in range(ndim)]
@@ -412,6 +450,7 @@ def _bound(
 
 
 __all__ = [
+    "BY_ROWS",
     "arange",
     "gather",
     "grid_part",

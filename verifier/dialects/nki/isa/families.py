@@ -29,7 +29,15 @@ from verifier.symbolic.effects import (
     Reads,
     When,
 )
-from verifier.symbolic.instruction import Engines, Instruction, Operators, Reduction, Result, Trait
+from verifier.symbolic.instruction import (
+    Engines,
+    Instruction,
+    Operators,
+    Reduction,
+    Result,
+    Scratch,
+    Trait,
+)
 from verifier.symbolic.roles import Limit, Role
 from verifier.symbolic.tensors import View
 
@@ -181,6 +189,9 @@ def copies(source: str) -> Footprint:
     return Footprint(reads=(moved(source),), writes=written("dst"))
 
 
+_INTO: Final = tile("dst")
+
+
 def language(
     name: str,
     summary: str,
@@ -193,6 +204,8 @@ def language(
     reduces: Reduction | None = None,
     instead: str = "",
     removal: tuple[str, ...] = ("NKI-M024",),
+    into: Role = _INTO,
+    scratch: Scratch | None = None,
 ) -> Instruction:
     """A function of `nki.language` that makes ``dst``: in Beta 1, and again from 0.3 on."""
     beta1, later = signatures
@@ -201,12 +214,13 @@ def language(
         name=f"language.{name}",
         summary=summary,
         signatures={"beta1": beta1, "0.2": None, **again},
-        roles=(tile("dst"), *roles),
+        roles=(into, *roles),
         engines=Engines(engine),
         footprint=Footprint(reads=reads, writes=written("dst")),
         result=result,
         traits=traits | {Trait.LANGUAGE},
         reduces=reduces,
+        scratch=scratch,
         instead=instead,
         removal=removal,
     )

@@ -26,7 +26,15 @@ from verifier.hardware.capabilities import Capability
 from verifier.hardware.engines import Engine
 from verifier.hardware.memories import Buffer
 from verifier.symbolic.effects import SOME, Call, Effect, Footprint, Writes
-from verifier.symbolic.instruction import Engines, Instruction, Program, Reduction, Simulated, Trait
+from verifier.symbolic.instruction import (
+    Engines,
+    Instruction,
+    Program,
+    Reduction,
+    Scratch,
+    Simulated,
+    Trait,
+)
 from verifier.symbolic.roles import In, PerPartition
 from verifier.symbolic.values import Enumerator
 
@@ -85,6 +93,14 @@ def _computed(operands: str, name: str) -> dict[str, str | None]:
     return {"beta1": beta1, "0.2": None, "0.3": f"{operands}, dtype=None"}
 
 
+#: functions of the Scalar Engine are activations
+_BIAS_OF_ZEROS: Final = Scratch(
+    "a bias of zeros",
+    ("NKI-B12", "NKI-E07"),
+    "write `nisa.activation` with a tile of zeros that is placed as `bias=`",
+)
+
+
 def _unary(name: str) -> Instruction:
     return Instruction(
         name=f"language.{name}",
@@ -96,6 +112,7 @@ def _unary(name: str) -> Instruction:
         result=Like(("x",), truth=name in _TRUTHS),
         program=_PROGRAMS.get(name),
         on_bits="NKI-L47" if name in ON_BITS else "",
+        scratch=None if name in _ON_VECTOR else _BIAS_OF_ZEROS,
         removal=("NKI-M024",),
         traits=frozenset({Trait.LANGUAGE}),
     )
@@ -251,6 +268,11 @@ LANGUAGE_SOFTMAX: Final = language(
     reads=(folded_over("x", "axis"),),
     result=Like(("x",)),
     reduces=Reduction("NKI-L50", "0.3"),
+    scratch=Scratch(
+        "tiles of maxima and sums",
+        ("NKI-B12",),
+        "write it out in instructions of `nki.isa`, with tiles that are placed",
+    ),
 )
 
 LANGUAGE_RMS_NORM: Final = language(

@@ -21,8 +21,9 @@ from verifier.dialects.nki.results import Like
 from verifier.hardware import dtypes as dt
 from verifier.hardware.capabilities import Capability
 from verifier.hardware.engines import Engine
-from verifier.symbolic.effects import ALWAYS
-from verifier.symbolic.instruction import Chain, Commands, Engines, Instruction, Step
+from verifier.symbolic import expr as E
+from verifier.symbolic.effects import ALWAYS, When
+from verifier.symbolic.instruction import Chain, Commands, Engines, Instruction, Scratch, Step
 from verifier.symbolic.roles import PerPartition, SameType, Streams, Types
 
 _BIAS: Final = vector(
@@ -51,6 +52,14 @@ _SCALE: Final = vector(
 )
 #: with `idle` and `reset` the accumulators take nothing
 _COMMANDS: Final = words("idle reduce reset reset_reduce")
+
+
+_BIAS_OF_ZEROS: Final = Scratch(
+    "a bias of zeros",
+    ("NKI-B12", "NKI-E07"),
+    "give it a tile of zeros that is placed as `bias=`",
+    When("bias is not given", lambda call: E.truth(call.value("bias") is None)),
+)
 
 
 ACTIVATION: Final = Instruction(
@@ -84,6 +93,7 @@ ACTIVATION: Final = Instruction(
     indirection=indirect("dst data", "data"),
     footprint=and_reduced("data", "bias", "scale", accumulators=sums_of_scalar("NKI-ACT13")),
     result=Like(("data",)),
+    scratch=_BIAS_OF_ZEROS,
 )
 
 ACTIVATION_REDUCE: Final = Instruction(

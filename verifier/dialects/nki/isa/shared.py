@@ -91,6 +91,8 @@ def tile(
     rank: tuple[Limit, ...] = (),
     own_start: str = "",
     column: bool = False,
+    direct: str = "",
+    rows: str = "",
     about: str = "",
 ) -> Role:
     return Role(
@@ -105,6 +107,8 @@ def tile(
         rank=rank,
         own_start=own_start,
         column=column,
+        direct=direct,
+        rows=rows,
         about=about,
     )
 

@@ -31,9 +31,19 @@ from verifier.hardware.capabilities import Capability
 from verifier.hardware.engines import Engine
 from verifier.hardware.memories import Buffer
 from verifier.symbolic import expr as E
-from verifier.symbolic.effects import Call, Effect, Folded, Footprint, Index, Line, Reads, Writes
+from verifier.symbolic.effects import (
+    Call,
+    Effect,
+    Folded,
+    Footprint,
+    Index,
+    Line,
+    Reads,
+    When,
+    Writes,
+)
 from verifier.symbolic.expr import Bool
-from verifier.symbolic.instruction import Engines, Indirection, Instruction, Trait
+from verifier.symbolic.instruction import Engines, Indirection, Instruction, Scratch, Trait
 from verifier.symbolic.roles import Role, Sized, Takes
 from verifier.symbolic.values import Enumerator
 
@@ -235,6 +245,16 @@ NC_TRANSPOSE: Final = Instruction(
     engines=Engines(_transposing, engines("tensor vector"), "NKI-N21"),
     footprint=Footprint(reads=(turned("data"),), writes=written("dst")),
     result=TurnedByEngine("data"),
+    scratch=Scratch(
+        "an identity matrix",
+        ("NKI-B12", "NKI-E31"),
+        "ask for `engine=nisa.vector_engine` (up to 32 by 32), or multiply by an identity matrix "
+        "that is placed with `nisa.nc_matmul`",
+        When(
+            "the Vector Engine is not asked for",
+            lambda call: E.truth(member(call, "engine") != "vector"),
+        ),
+    ),
 )
 
 LANGUAGE_MATMUL: Final = language(
@@ -251,6 +271,12 @@ LANGUAGE_MATMUL: Final = language(
     engine=Engine.TENSOR,
     result=Product(),
     traits=frozenset({Trait.SUMS}),
+    scratch=Scratch(
+        "x transposed",
+        ("NKI-B12", "NKI-E31"),
+        "give it x transposed, with `transpose_x=True`",
+        unless_set("transpose_x"),
+    ),
 )
 
 LANGUAGE_TRANSPOSE: Final = language(

@@ -80,6 +80,7 @@ class FunctionKind(Kind[VM]):
     def item(self, vm: VM, value: Any, index: object, span: Span) -> object:
         """``kernel[grid]``: the kernel, to be launched on a grid."""
         if _is_wrapped(vm, value):
+            vm.dialect.launched(vm, value, span)
             return value
         return self._missing(vm, value, "is not subscriptable", span)
 

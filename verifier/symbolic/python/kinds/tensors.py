@@ -252,15 +252,29 @@ class IndexKind(Kind[VM]):
         )
         found: object
         if isinstance(left, IndexMask) or isinstance(right, IndexMask):
-            found = mask_binop(vm, left, right, span) if op == "&" else None
+            found = mask_binop(vm, op, left, right, span)
         else:
             found = index_binop(vm, op, left, right, span)
         if found is None:
             return vm.unfollowed(f"`{op}` on an index tensor is not followed", span)
         return found
 
+    def set_item(self, vm: VM, value: Any, index: object, new: object, span: Span) -> None:
+        what = self.describe(vm, value)
+        vm.check(
+            "index-read-only",
+            E.FALSE,
+            span,
+            f"{what} is not assigned to",
+            f"{what} does not support assignment to its items",
+            facts=("NKI-X65", "NKI-E08"),
+            help=("make a tile of it with `nisa.iota`, and assign to that",),
+        )
+
     def truth(self, vm: VM, value: Any, span: Span) -> Bool:
-        return vm.unknown_bool("a condition depends on an index tensor", span)
+        what = self.describe(vm, value)
+        vm.dialect.on_device(vm, HostUse.CONDITION, DeviceData.ARRAY, what, span)
+        return vm.unknown_bool(f"a condition depends on {what}", span)
 
     def iterate(self, vm: VM, value: Any, span: Span) -> Iteration:
         return Unknown("an index tensor")

@@ -1,0 +1,151 @@
+"""What the compiler of Beta 1 rejects: masks, indices and extents that it cannot take.
+
+All of it ended with Beta 1: later generations have no masks and no index arrays, and their loops
+run while the kernel is traced. Each check here is of a rule of ``rules/nki/views/beta1.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Final
+
+from verifier.source.ir import Span
+from verifier.symbolic import expr as E
+from verifier.symbolic import views
+from verifier.symbolic.expr import FALSE, Bool, BoolKind, Expr, Origin, Sym
+from verifier.symbolic.machine import Machine
+from verifier.symbolic.pretty import pretty
+from verifier.symbolic.roles import Role
+from verifier.symbolic.tensors import LoopKind, Operand, View
+from verifier.symbolic.values import IndexMask
+
+#: what one trace stands for all values of: indices of arrays, of loops, of programs
+_INDICES: Final = frozenset({Origin.LOOP, Origin.AXIS})
+#: loops whose bodies are traced once
+ONCE: Final = frozenset({LoopKind.AFFINE, LoopKind.SEQUENTIAL, LoopKind.RANGE})
+
+
+# ------------------------------------------------------------------------------- masks
+
+
+def mask(machine: Machine, operand: Operand) -> None:
+    """A mask is a conjunction of comparisons that are affine in indices (NKI-X64)."""
+    value = operand.value
+    what = ""
+    if isinstance(value, View):
+        what = f"the tensor `{value.name}`, which is known at run time only"
+    elif isinstance(value, (IndexMask, Bool)):
+        condition = value.condition if isinstance(value, IndexMask) else value
+        what = next(_unfit(condition), "")
+    if not what:
+        return
+    machine.check(
+        "beta1-mask",
+        FALSE,
+        operand.span,
+        "a mask is a conjunction of affine comparisons of indices",
+        f"a mask is made of {what}",
+        facts=("NKI-X64", "NKI-E33"),
+        help=(
+            "write each condition as a comparison of sums of indices times constants, and join "
+            "them by `&`; for what only the device knows, choose with `nl.where`",
+        ),
+    )
+
+
+def _unfit(condition: Bool) -> Iterator[str]:
+    """What is no conjunction of affine comparisons in it, in words."""
+    if not _varies(condition.free()):
+        return  # the trace settles it
+    if condition.kind is BoolKind.AND:
+        for part in condition.args:
+            yield from _unfit(part)
+    elif condition.kind is BoolKind.OR:
+        yield "a disjunction"
+    elif condition.expr is not None and not is_affine(condition.expr):
+        yield "what is not affine in indices"
+
+
+def is_affine(expr: Expr) -> bool:
+    """Whether an expression is a sum of indices, each times what the trace knows."""
+    for mono, _ in expr.terms:
+        indices = 0
+        for atom in mono:
+            if isinstance(atom, Sym):
+                indices += atom.origin in _INDICES
+            elif isinstance(atom, E.Div) and _varies(E.from_atom(atom).free()):
+                return False
+        if indices > 1:
+            return False
+    return True
+
+
+def _varies(symbols: Iterable[Sym]) -> bool:
+    return any(symbol.origin in _INDICES for symbol in symbols)
+
+
+# ------------------------------------------------------------------------------- indices
+
+
+def gathered(machine: Machine, role: Role, view: View, text: str, span: Span) -> View:
+    """The operand, whose elements may lie where another tile says, as far as the function cares."""
+    if role.direct and view.indices:
+        _runtime(
+            machine,
+            span,
+            f"{role.name} of {text} is indexed with what the trace knows",
+            f"`{text}` takes no tensor that is indexed with a tile",
+            (role.direct,),
+            "load the rows with `nl.load` or `nisa.dma_copy`, which take such indices, first",
+        )
+    if role.rows or not view.bounds:
+        return view
+    return replace(view, bounds=tuple(b for b in view.bounds if b.rule != views.BY_ROWS))
+
+
+def assigned(machine: Machine, target: View, value: object, span: Span) -> None:
+    """A copy by assignment knows where the elements lie (NKI-E11)."""
+    for view in (target, value):
+        if isinstance(view, View) and view.indices and view.buffer.on_chip:
+            _runtime(
+                machine,
+                span,
+                f"elements of `{view.name}` that are copied lie where the trace knows",
+                f"an assignment copies elements of `{view.name}` that a tile picks",
+                ("NKI-E11", "NKI-CPY06"),
+                "copy with `nisa.tensor_copy_dynamic_src` or `nisa.tensor_copy_dynamic_dst`",
+            )
+
+
+def _runtime(
+    machine: Machine, span: Span, text: str, message: str, facts: tuple[str, ...], help_: str
+) -> None:
+    machine.check(views.BY_ROWS, FALSE, span, text, message, facts=facts, help=(help_,))
+
+
+# ------------------------------------------------------------------------------- extents
+
+
+def extents(machine: Machine, sizes: tuple[Expr, ...], what: str, span: Span) -> None:
+    """Sizes are known when the kernel is traced, where a loop's index is not (NKI-LP11)."""
+    traced = {loop.symbol: loop.name for loop in machine.loops if loop.kind in ONCE}
+    for size in sizes:
+        name = next((traced[symbol] for symbol in size.free() if symbol in traced), None)
+        if name is not None:
+            machine.check(
+                "beta1-static-size",
+                FALSE,
+                span,
+                f"{pretty(size)} is the same in every iteration",
+                f"the extent of {what} depends on `{name}`, the index of a loop",
+                facts=("NKI-LP11",),
+                help=(
+                    "take the largest extent and leave out the rest with `mask=`, or unroll the "
+                    "loop with `nl.static_range`",
+                ),
+            )
+            return
+
+
+__all__ = ["ONCE", "assigned", "extents", "gathered", "is_affine", "mask"]
