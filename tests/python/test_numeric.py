@@ -211,6 +211,7 @@ def test_the_environment_is_assumed_to_be_empty() -> None:
         ("getenv('BLOCK')", None),
         ("int(environ.get('N', '7')) * 2", 14),
         ("'BLOCK' in os.environ", False),
+        ("os.environ.__contains__('BLOCK')", False),
         ("'BLOCK' not in os.environ", True),
         ("[k for k, v in os.environ.items()]", []),
     ):

@@ -281,3 +281,91 @@ def test_second():
         "(source: float64[9, 71])",
     ]
     assert found.left_out == {kernel: 5}
+
+
+HOOK = """\
+def pytest_generate_tests(metafunc):
+    if "size" in metafunc.fixturenames:
+        metafunc.parametrize("size", getattr(metafunc.function, "sizes"), ids=str)
+    mark = metafunc.definition.get_closest_marker("combined")
+    if mark is None:
+        return
+    given = mark.kwargs.copy()
+    keep = given.pop("keep", None)
+    rows = [(m, n) for m in given["m"] for n in given["n"] if keep(m, n)]
+    metafunc.parametrize(list(given), rows)
+"""
+
+
+def test_a_project_parametrises_its_tests_itself(contracts: Contracts) -> None:
+    text = """
+def sized(*values):
+    def decorator(function):
+        setattr(function, "sizes", list(values))
+        return function
+    return decorator
+
+@pytest.mark.combined(m=[3, 5], n=[70, 71], keep=lambda m, n: m + n != 75)
+def test_combined(m, n):
+    values = {k: v for k, v in locals().items()}
+    copied(np.ones((values["m"], values["n"]), np.int8))
+
+class TestSized:
+    @sized(9, 11)
+    def test_sized(self, size):
+        copied(np.ones(size, np.int8))
+"""
+    assert contracts(HEAD + text, {"conftest.py": HOOK}) == [
+        "copied(source: int8[3, 70])",
+        "copied(source: int8[9])",
+        "copied(source: int8[3, 71])",
+        "copied(source: int8[11])",
+        "copied(source: int8[5, 71])",
+    ]
+
+
+def test_a_function_that_reaches_the_device_through_another_module(contracts: Contracts) -> None:
+    text = """
+from entry import entry
+
+def test_it(device):
+    device.run(kernel=entry, reference=plain, inputs={"tile": np.ones((96, 5), np.float32)})
+    device.check(plain, {"tile": np.ones((96, 5), np.float32)})
+
+def plain(tile):
+    return tile.sum()
+"""
+    files = {"entry.py": "import kernels\n\ndef entry(tile):\n    return kernels.helper(tile)\n"}
+    assert contracts(HEAD + text, files) == ["entry(tile: float32[96, 5])"]
+
+
+def test_arguments_that_are_made_later(contracts: Contracts) -> None:
+    text = """
+class Job:
+    def __init__(self, kernel, make):
+        self.kernel, self.make = kernel, make
+
+def test_it(device):
+    parts = np.ones((4, 96, 7), np.float32)
+    device.execute(Job(copied, lambda rank: {"source": parts[rank]}))
+"""
+    assert contracts(HEAD + text) == ["copied(source: float32[96, 7])"]
+
+
+def test_names_that_the_module_of_the_kernel_does_not_have(contracts: Contracts) -> None:
+    files = {
+        "pack/__init__.py": "",
+        "pack/modes.py": "import enum\n\nclass Order(enum.Enum):\n    ROWS = 1\n",
+    }
+    text = """
+from pack.modes import Order
+from nki.collectives import ReplicaGroup
+
+def test_it():
+    x = np.zeros((3, 5), np.float32)
+    added(x, x, mode=Order.ROWS, plan=ReplicaGroup([[0, 1]]))
+"""
+    assert contracts(HEAD + text, files) == [
+        "added(x: float32[3, 5], y: float32[3, 5], mode: pack.modes.Order.ROWS, "
+        "plan: nki.collectives.ReplicaGroup([[0, 1]]), ...)"
+    ]

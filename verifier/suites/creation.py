@@ -109,6 +109,12 @@ def _filled(given: Given, library: str) -> object | None:
     return _made(given.shape(0), dtype)
 
 
+@_named("broadcast_to")
+def _broadcast(given: Given, library: str) -> object | None:
+    """Whatever it is made of, its shape is said."""
+    return _made(given.shape(1, "shape", "size"), None)
+
+
 @_named("ShapeDtypeStruct")
 def _described(given: Given, library: str) -> object | None:
     return _made(given.shape(0, "shape"), given.dtype(1, None))

@@ -6,19 +6,21 @@ from collections.abc import Collection, Mapping
 from typing import Final
 
 from verifier.source.ir import Span
-from verifier.suites import creation, kinds
+from verifier.suites import creation, hooks, kinds
+from verifier.suites.given import dtype_of
 from verifier.suites.launching import launched_by
 from verifier.suites.machine import SuiteVM
-from verifier.suites.values import EMPTY, Fixture, Mark, RandomSource
+from verifier.suites.values import EMPTY, Constructed, Fixture, Mark, RandomSource
 from verifier.symbolic.dialect import Dialect
 from verifier.symbolic.machine import Call, Machine
 from verifier.symbolic.python.builtin import Table
+from verifier.symbolic.python.heap import UNBOUND, DictBox, Scope
 from verifier.symbolic.python.kind import Kind
 from verifier.symbolic.python.model import Builtin, Function
 from verifier.symbolic.python.plain import PlainDialect
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.tensors import DType, View
-from verifier.symbolic.values import ApiRef, Opaque
+from verifier.symbolic.values import ApiRef, ExternalRef, Opaque
 
 #: functions of a kernel API that give back what they are given
 _THEMSELVES: Final = frozenset({"language.nc"})
@@ -35,6 +37,39 @@ def _source(vm: VM, span: Span, *seed: object, **keywords: object) -> object:
 @LIBRARY.add("inspect.signature")
 def _signature(vm: VM, span: Span, obj: object, /, **keywords: object) -> object:
     return kinds.signature(vm, obj)
+
+
+def local_names(vm: VM, span: Span) -> object:
+    """``locals()`` of a function: its names that are bound."""
+    scope = vm.scope()
+    while scope.inlined and scope.parent is not None:
+        outer = vm.heap.get(scope.parent)
+        assert isinstance(outer, Scope)
+        scope = outer
+    held: dict[object, object] = {}
+    for name, value in scope.names.items():
+        if value is not UNBOUND:
+            held[name] = value
+    return vm.heap.new(DictBox(held))
+
+
+#: kinds of element types, by what they are called in NumPy
+_CLASSES: Final = {
+    "floating": ("float",), "inexact": ("float",), "integer": ("int", "uint"),
+    "signedinteger": ("int",), "unsignedinteger": ("uint",), "number": ("float", "int", "uint"),
+    "bool_": ("bool",),
+}  # fmt: skip
+
+
+@LIBRARY.add("numpy.issubdtype")
+def _issubdtype(vm: VM, span: Span, arg1: object, arg2: object, /) -> object:
+    name, other = dtype_of(vm, arg1, span), dtype_of(vm, arg2, span)
+    if name is not None and isinstance(arg2, ExternalRef):
+        wanted = _CLASSES.get(arg2.path.rpartition(".")[2])
+        plain = not name.startswith(("bfloat", "float8", "float4", "tfloat"))  # no NumPy types
+        if wanted is not None:
+            return plain and name.startswith(wanted)
+    return name == other if name and other else Opaque("the class of an element type")
 
 
 @LIBRARY.add("pytest.param")
@@ -104,6 +139,9 @@ class SuiteDialect(PlainDialect):
         assert isinstance(machine, SuiteVM)
         if api.name in _THEMSELVES and len(call.args) == 1:
             return call.args[0].value
+        if api.name.rpartition(".")[2][:1].isupper():
+            named = tuple((name, arg.value) for name, arg in call.keywords.items())
+            return Constructed(api, tuple(arg.value for arg in call.args), named)
         found = launched_by(machine, call)
         return kinds.unknown_call(machine, call, api.name) if found is None else found
 
@@ -142,7 +180,7 @@ class SuiteDialect(PlainDialect):
 
     def kinds(self) -> Mapping[type, Kind[VM]]:
         """Arrays, kernels to be launched, marks, and what is not followed."""
-        return kinds.KINDS
+        return {**kinds.KINDS, **hooks.KINDS}
 
 
-__all__ = ["SuiteDialect"]
+__all__ = ["SuiteDialect", "local_names"]

@@ -27,10 +27,10 @@ def value(vm: SuiteVM, module: Module, cls: Class | None, name: str) -> object:
     is given away.
     """
     found = UNBOUND if cls is None else lookup(vm, cls, name)
-    for place in (module, *_conftests(vm, module)):
+    for place in (module, *conftests(vm, module)):
         if isinstance(found, Fixture):
             break
-        found = _global(vm, place, name)
+        found = named(vm, place, name)
     if not isinstance(found, Fixture):
         return UNBOUND
     definition = found.function.definition
@@ -41,14 +41,14 @@ def value(vm: SuiteVM, module: Module, cls: Class | None, name: str) -> object:
     return given if _is_data(vm, given) else Opaque(f"the fixture `{name}`")
 
 
-def _global(vm: SuiteVM, module: Module, name: str) -> object:
+def named(vm: SuiteVM, module: Module, name: str) -> object:
     try:
         return modules.global_value(vm, module, name)
     except (Ended, SourceError):
         return UNBOUND
 
 
-def _conftests(vm: SuiteVM, module: Module) -> Iterator[Module]:
+def conftests(vm: SuiteVM, module: Module) -> Iterator[Module]:
     """The ``conftest.py`` beside a file and above it, nearest first."""
     folder = Path(os.path.abspath(module.path)).parent  # noqa: PTH100
     top = project_around(str(folder / "conftest.py"))

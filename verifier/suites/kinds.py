@@ -32,6 +32,7 @@ from verifier.symbolic.python.kind import Kind
 from verifier.symbolic.python.kinds.blurred import BlurredKind
 from verifier.symbolic.python.kinds.callables import FunctionKind
 from verifier.symbolic.python.kinds.external import ExternalKind
+from verifier.symbolic.python.kinds.mappings import DictKind
 from verifier.symbolic.python.kinds.types import ClassKind
 from verifier.symbolic.python.model import Class, Function
 from verifier.symbolic.python.vm import VM
@@ -108,7 +109,7 @@ class UnknownKind(Kind[VM]):
         return unknown_call(vm, call, value.reason)
 
     def as_int(self, vm: VM, value: Any, span: Span) -> Expr | None:
-        return None
+        return vm.unknown_int(value.reason, span)
 
     def as_dtype(self, vm: VM, value: Any, span: Span) -> DType | None:
         return None
@@ -191,6 +192,18 @@ class MadeKind(ClassKind):
             named = {name: arg.value for name, arg in call.keywords.items()}
             vm.made[made.id] = Made(args, named, dict(box.attributes))
         return made
+
+
+class TableKind(DictKind):
+    """A dictionary: what goes in under a key that is not known is under a key of its own."""
+
+    def set_item(self, vm: VM, value: Any, index: object, new: object, span: Span) -> None:
+        if isinstance(index, Opaque) and new is not UNBOUND:
+            box = vm.write(value, span)
+            assert isinstance(box, DictBox)
+            box.items[Opaque(f"{index.reason} (entry {len(box.items)})")] = new
+            return
+        super().set_item(vm, value, index, new, span)
 
 
 class LauncherKind(Kind[VM]):
@@ -317,6 +330,7 @@ KINDS: Final[dict[type, Kind[VM]]] = {
     ExternalRef: LibraryKind(),
     Function: LaunchedKind(),
     Class: MadeKind(),
+    DictBox: TableKind(),
     Launcher: LauncherKind(),
     Mark: MarkKind(),
     Row: RowKind(),

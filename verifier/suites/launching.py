@@ -13,7 +13,9 @@ from typing import Final
 from verifier.source import ir
 from verifier.suites.machine import Launched, Refused, SuiteVM
 from verifier.suites.values import Array, Launcher
+from verifier.symbolic import expr as E
 from verifier.symbolic.machine import Arg, Call
+from verifier.symbolic.python.flow import Ended
 from verifier.symbolic.python.heap import DictBox, ListBox, ObjectBox
 from verifier.symbolic.python.model import Function, Partial
 from verifier.symbolic.values import Opaque, Ref
@@ -153,8 +155,24 @@ def _in_object(vm: SuiteVM, call: Call, ref: Ref) -> bool:
     if len({id(kernel.function) for kernel in kernels}) != 1:
         return False
     bound = _fitting(vm, kernels[0].function, parts)
+    if bound is None:
+        bound = _fitting(vm, kernels[0].function, list(_made_later(vm, parts, call)))
     _record(vm, kernels[0], bound, call)
     return True
+
+
+def _made_later(vm: SuiteVM, parts: Sequence[object], call: Call) -> Iterator[object]:
+    """What the functions among some values give that take nothing, or a number: that of a rank."""
+    for part in parts:
+        if not isinstance(part, Function) or vm.kernel_of(part, given=True) is not None:
+            continue
+        needed = [p.name for p in part.definition.params if p.default is None]
+        if len(needed) <= 1:
+            given = dict.fromkeys(needed, E.const(0))
+            try:
+                yield vm.call(part, (), given, span=call.span)
+            except Ended:
+                vm.found.failures.clear()
 
 
 def _attributes(vm: SuiteVM, value: object, depth: int) -> Iterator[object]:

@@ -18,8 +18,9 @@ from verifier.source import ir
 from verifier.source.discovery import KernelEntry
 from verifier.source.ir import Span
 from verifier.source.project import Module
+from verifier.suites.reaching import Reaching
 from verifier.symbolic import expr as E
-from verifier.symbolic.expr import Bool
+from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.python.flow import Ended, Fault, Frame
 from verifier.symbolic.python.heap import UNBOUND
 from verifier.symbolic.python.model import Function
@@ -90,7 +91,7 @@ class SuiteVM(VM):
     kernels: Mapping[tuple[str, int], KernelEntry]
     #: functions for a device that their text does not call kernels: so they are where they are
     #: given to something together with arguments
-    device: Mapping[tuple[str, int], KernelEntry]
+    device: Reaching
     found: Found
     #: an empty scope, in which nothing runs
     top: int
@@ -106,7 +107,10 @@ class SuiteVM(VM):
             return None
         span = definition.name_span
         place = (os.path.abspath(span.path), span.line)  # noqa: PTH100
-        return self.kernels.get(place) or (self.device.get(place) if given else None)
+        known = self.kernels.get(place)
+        if known is not None or not given or function.name != function.qualname:
+            return known
+        return self.device.entry(function.module, function.name, span)
 
     @contextlib.contextmanager
     def aside(self, module: Module, seconds: float = SECONDS) -> Iterator[None]:
@@ -160,11 +164,17 @@ class SuiteVM(VM):
             return then
         return Opaque(self.because(test))
 
-    def because(self, test: Bool) -> str:
-        """Why a condition is not decided."""
-        named = (self.reasons.get(repr(atom)) for atom in sorted(test.free(), key=repr))
+    def because(self, value: Bool | Expr) -> str:
+        """Why a condition is not decided, or an integer not known."""
+        named = (self.reasons.get(repr(atom)) for atom in sorted(value.free(), key=repr))
         reasons = list(dict.fromkeys(reason for reason in named if reason))
         return f"it depends on {reasons[0]}" if reasons else "it depends on what is not known"
+
+    def unknown_int(self, reason: str, span: Span) -> Expr:
+        """An integer that is not known."""
+        symbol = E.fresh("unknown")
+        self.reasons[repr(symbol.as_atom())] = reason
+        return symbol
 
     def unknown_bool(self, reason: str, span: Span) -> Bool:
         """A truth value that is not known."""

@@ -14,7 +14,7 @@ from verifier.source.discovery import KernelEntry
 from verifier.source.ir import Span
 from verifier.source.project import Module
 from verifier.source.text import SourceError
-from verifier.suites import fixtures, marks
+from verifier.suites import fixtures, hooks, marks
 from verifier.suites.machine import LOADING, Launched, Refused, SuiteVM
 from verifier.suites.marks import UnreadRowsError
 from verifier.suites.saying import NotEvidentError, contract_of
@@ -165,28 +165,44 @@ def _of_test(vm: SuiteVM, module: Module, test: _Test) -> Outcome:
         return outcome
     try:
         with vm.aside(module):
-            rows = _rows(vm, test, own)
+            rows = _rows(vm, module, test, own)
+            if not rows:
+                return unread("its tables have no rows")
+            _run_rows(vm, module, test, rows, outcome)
     except UnreadRowsError as error:
         return unread(error.reason)
     except (Ended, AbortedRunError, RecursionError) as error:
         return unread(f"its rows are not evident: {_why(vm, error)}")
-    chosen = _spread(rows, MOST_ROWS)
-    outcome.left_out = len(rows) - len(chosen)
-    in_vain = 0
-    for position, row in enumerate(chosen):
-        before = len(outcome.examples)
-        _run_row(vm, module, test, row, outcome)
-        in_vain = 0 if len(outcome.examples) > before else in_vain + 1
-        if in_vain >= _IN_VAIN and not outcome.examples:
-            outcome.left_out += len(chosen) - position - 1
-            break
     return outcome
 
 
-def _rows(vm: SuiteVM, test: _Test, own: Sequence[Mark]) -> list[Mapping[str, object]]:
+def _run_rows(
+    vm: SuiteVM,
+    module: Module,
+    test: _Test,
+    rows: Sequence[Mapping[str, object]],
+    outcome: Outcome,
+) -> None:
+    """Run a test on rows, which are of the heap of now."""
+    chosen = _spread(rows, MOST_ROWS)
+    outcome.left_out = len(rows) - len(chosen)
+    for position, row in enumerate(chosen, 1):
+        _run_row(vm, module, test, row, outcome)
+        if position == _IN_VAIN and not outcome.examples:
+            outcome.left_out += len(chosen) - position
+            break
+
+
+def _rows(
+    vm: SuiteVM, module: Module, test: _Test, own: Sequence[Mark]
+) -> list[Mapping[str, object]]:
     """All combinations of the values that the marks give."""
     span = _span(test)
     tables = [marks.parametrised(vm, mark, span) for mark in own if mark.name == "parametrize"]
+    assert test.function is not None
+    params = tuple(p.name for p in test.function.definition.params if p.kind in _NAMED)
+    generated = hooks.tables(vm, module, test.function, test.cls, params)
+    tables += [marks.rows_of(vm, names, values, span) for names, values in generated]
     if math.prod(map(len, tables)) > 100_000:
         raise UnreadRowsError("there are too many rows")
     out: list[Mapping[str, object]] = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -14,13 +14,15 @@ from verifier.source.discovery import KernelEntry, discover, scan
 from verifier.source.ir import Span
 from verifier.source.project import Module, Project
 from verifier.source.text import SourceError
-from verifier.suites.dialect import SuiteDialect
+from verifier.suites.dialect import SuiteDialect, local_names
 from verifier.suites.machine import Found, SuiteVM, decide
 from verifier.suites.programs import Outcome, Unread, programs
+from verifier.suites.reaching import reaching
 from verifier.symbolic import expr as E
 from verifier.symbolic.python.heap import Scope
 from verifier.symbolic.python.inputs import Inputs
 from verifier.symbolic.python.language import language_of
+from verifier.symbolic.python.model import Builtin
 from verifier.symbolic.trace import Trace
 
 #: contracts of a kernel that are kept, if not asked for otherwise
@@ -135,8 +137,10 @@ def machine(
     dialect = SuiteDialect([descriptor.make() for descriptor in descriptors])
     span = Span(str(path), 1, 0, 1, 0)
     api = first.generations[-1]
+    language = language_of(dialect)
+    own = {"locals": Builtin.of("locals", local_names)}
     vm = SuiteVM(
-        language_of(dialect),
+        replace(language, builtins={**language.builtins, **own}),
         dialect,
         project=project,
         hardware=catalogue.find(first.target),
@@ -146,7 +150,7 @@ def machine(
         decide=decide,
     )
     vm.kernels = {(os.path.abspath(k.path), k.line): k for k in kernels}  # noqa: PTH100
-    vm.device = {(os.path.abspath(k.path), k.line): k for k in device}  # noqa: PTH100
+    vm.device = reaching(project, (*kernels, *device))
     vm.reasons = {}
     vm.found = Found()
     vm.made = {}

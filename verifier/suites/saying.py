@@ -8,14 +8,16 @@ from typing import Final
 
 from verifier.configuration import contracts as tree
 from verifier.configuration.showing import text_of
+from verifier.source import apis
 from verifier.source.ir import Span
 from verifier.source.outline import BindingKind
 from verifier.source.project import Module
 from verifier.suites.given import whole
 from verifier.suites.machine import Launched, SuiteVM
-from verifier.suites.values import Array
+from verifier.suites.values import Array, Constructed
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.python import modules
 from verifier.symbolic.python.concrete import to_host
 from verifier.symbolic.python.fields import DEFAULT
 from verifier.symbolic.python.heap import UNBOUND, ListBox, ObjectBox
@@ -95,7 +97,7 @@ class _Saying:
             return _literal(value)
         if isinstance(value, Expr):
             if not value.is_const:
-                raise NotEvidentError("the number is not known")
+                raise NotEvidentError(self.vm.because(value))
             return tree.IntSpec(tree.Int(value.const))
         if isinstance(value, str):
             return _text(value)
@@ -107,6 +109,10 @@ class _Saying:
             return self._sequence("tuple", value, depth)
         if isinstance(value, (ApiRef, Enumerator, BufferValue)):
             return tree.NamedSpec(self._api(value))
+        if isinstance(value, Constructed):
+            args = tuple(self.spec(self.vm.settled(one), depth + 1) for one in value.args)
+            keywords = self._keywords(dict(value.keywords), depth)
+            return tree.ObjectSpec(self._api(value.api), args, keywords)
         if isinstance(value, Ref):
             return self._box(value, depth)
         if isinstance(value, Guarded):
@@ -174,6 +180,9 @@ class _Saying:
                 return (name, cls.name)
             if found is cls.module and rest == cls.name:
                 return (name,)
+        dotted = modules.dotted_name(cls.module)
+        if self.vm.project.resolve_import(self.module, dotted) is cls.module:
+            return (*dotted.split("."), cls.name)
         raise NotEvidentError(f"the module of the kernel has no name for `{cls.name}`")
 
     def _known(self) -> Iterator[tuple[str, Module, str | None]]:
@@ -205,6 +214,9 @@ class _Saying:
             for attr in _attributes(value):
                 if vm.dialect.attribute(vm, owner, attr, self.span) == value:
                     return (name, attr)
+        for package in apis.by_package():
+            if isinstance(value, ApiRef) and vm.dialect.root(f"{package}.{value.name}") == value:
+                return (package, *value.name.split("."))
         raise NotEvidentError("the module of the kernel has no name for a constant of the API")
 
 

@@ -203,7 +203,7 @@ def _squeeze(given: Given, array: Array, after: int) -> object:
 
 @_named(
     "sum", "mean", "max", "min", "amax", "amin", "prod", "std", "var", "any", "all", "argmax",
-    "argmin", "norm",
+    "argmin", "norm", "logsumexp",
 )  # fmt: skip
 def _reduced(given: Given, array: Array, after: int) -> object:
     value = given.value(after, "axis", "dim")
@@ -222,8 +222,10 @@ def _reduced(given: Given, array: Array, after: int) -> object:
 def _repeat(given: Given, array: Array, after: int) -> object:
     times = given.number(after, "repeats")
     axis = given.value(after + 1, "axis", "dim")
-    if times is None or axis is UNBOUND:
+    if times is None:
         return None
+    if axis is UNBOUND or axis is None:
+        return Array((math.prod(array.shape) * times,), array.dtype)
     axes = axes_of(given.vm, axis, len(array.shape), given.span)
     if axes is None or len(axes) != 1:
         return None

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from verifier.symbolic.python.model import Function
+from verifier.symbolic.python.model import Class, Function
+from verifier.symbolic.values import ApiRef
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,41 @@ class Launcher:
 
     function: Function
     grid: tuple[object, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Constructed:
+    """What a class of a kernel API makes of arguments."""
+
+    api: ApiRef
+    args: tuple[object, ...]
+    keywords: tuple[tuple[str, object], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Metafunc:
+    """What ``pytest_generate_tests`` is given: a test, and where the rows go."""
+
+    function: Function
+    cls: Class | None
+    names: tuple[str, ...]
+    #: the names and the values that it is parametrised with
+    tables: list[tuple[object, object]] = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """``metafunc.definition``: the test with its marks."""
+
+    metafunc: Metafunc
+
+
+@dataclass(frozen=True, slots=True)
+class HookMethod:
+    """A method of what hooks are given."""
+
+    owner: Metafunc | Definition
+    name: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,7 @@ from verifier.symbolic.python.pins import (
 )
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.tensors import DType
-from verifier.symbolic.values import Guarded, Opaque, OpaqueOf, Ref
+from verifier.symbolic.values import Guarded, ModuleRef, Opaque, OpaqueOf, Ref
 
 
 def initial_value(
@@ -139,17 +139,32 @@ def _single(vm: VM, p: Parameter, pin: ValuePin | NamedPin) -> object:
     return value if isinstance(value, bool) or not isinstance(value, int) else E.const(value)
 
 
+def _imported(vm: VM, path: tuple[str, ...]) -> tuple[object, int]:
+    """What a dotted name that starts with that of a module stands for, and how much of it."""
+    for count in range(len(path) - 1, 0, -1):
+        dotted = ".".join(path[:count])
+        module = vm.project.resolve_import(vm.frame.module, dotted)
+        if module is not None:
+            return ModuleRef(str(module.path), module), count
+        value = vm.dialect.root(dotted)
+        if value is not None:
+            return value, count
+    return UNBOUND, 1
+
+
 def _by_name(vm: VM, p: Parameter, path: tuple[str, ...]) -> object:
-    """A value by its name in the module of the kernel."""
-    value = modules.global_value(vm, vm.frame.module, path[0])
+    """A value by its name in the module of the kernel, or by its full dotted name."""
+    value, count = modules.global_value(vm, vm.frame.module, path[0]), 1
     if value is UNBOUND:
         value = vm.language.builtins.get(path[0], UNBOUND)
+    if value is UNBOUND:
+        value, count = _imported(vm, path)
     if value is UNBOUND:
         known = [name for name in vm.frame.module.bindings if not name.startswith("_")]
         near = get_close_matches(path[0], known, 1)
         hint = f"; did you mean `{near[0]}`?" if near else ""
         raise ContractMismatchError(f"its module has no name `{path[0]}`{hint}")
-    for name in path[1:]:
+    for name in path[count:]:
         checks = len(vm.checks)
         try:
             value = vm.attribute(value, name, p.span)

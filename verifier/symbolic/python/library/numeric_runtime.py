@@ -65,6 +65,11 @@ def _get(vm: VM, span: Span, self: object, key: object, default: object = None) 
     return _variable(vm, key, default, span)
 
 
+@ENVIRON.add("__contains__")
+def _contains(vm: VM, span: Span, self: object, key: object, /) -> object:
+    return vm.kind(self).contains(vm, self, key, span)
+
+
 @OS.add("getenv")
 def _getenv(vm: VM, span: Span, key: object, default: object = None) -> object:
     return _variable(vm, key, default, span)
