@@ -115,13 +115,16 @@ def _as_often(trace: Trace) -> Iterator[Check]:
         if any(_same_way(barrier, later) for later in uneven[position + 1 :]):
             continue  # said at the last of them
         predicate = E.ge(there.expr(total), total)
+        certain = exact
         if len(known) < len(counts):
-            predicate = _same_for_all(barrier, there, passes.own)
+            beside = [op for op in uneven if op.loops == barrier.loops]
+            predicate = _in_each_iteration(beside, there, passes.own)
+            certain = passes.one_way(beside)
         if predicate is E.TRUE:
             continue
         found = _check(trace, barrier, predicate, trace.grid, there)
-        reason = "" if exact else "how often each instance comes to its barriers is not known"
-        yield replace(found, exact=exact, reason=reason)
+        reason = "" if certain else "how often each instance comes to its barriers is not known"
+        yield replace(found, exact=certain, reason=reason)
 
 
 def _same_way(barrier: Operation, other: Operation) -> bool:
@@ -129,11 +132,12 @@ def _same_way(barrier: Operation, other: Operation) -> bool:
     return barrier.loops == other.loops and set(barrier.path) == set(other.path)
 
 
-def _same_for_all(barrier: Operation, there: E.Substitution, own: set[E.Sym]) -> Bool:
-    """Each instance comes to a barrier if one does, in each iteration of the loops around."""
-    path = (there.bool(fact) for fact in barrier.path if not own.isdisjoint(fact.free()))
-    trips = (loop.trips for loop in barrier.loops if not own.isdisjoint(loop.trips.free()))
-    return E.and_(*path, *(E.eq(there.expr(count), count) for count in trips))
+def _in_each_iteration(beside: list[Operation], there: E.Substitution, own: set[E.Sym]) -> Bool:
+    """In one iteration of the loops around, another instance goes through as many barriers."""
+    total = sum((E.ite(E.and_(*barrier.path), 1, 0) for barrier in beside), E.const(0))
+    trips = (loop.trips for loop in beside[0].loops if not own.isdisjoint(loop.trips.free()))
+    same = (E.eq(there.expr(count), count) for count in trips)
+    return E.and_(E.ge(there.expr(total), total), *same)
 
 
 def _comes_to(there: E.Substitution, barrier: Operation) -> Bool:

@@ -52,6 +52,19 @@ class Passes:
         self.counted = True
         return _sum(list(barrier.path), loops, _MOST)
 
+    def one_way(self, beside: Sequence[Operation]) -> bool:
+        """Whether what one iteration has too few of, no other one makes up for.
+
+        So it is taken to be where conditions are bounds, which do not turn from one to the next.
+        """
+        turns = {loop.symbol for op in beside for loop in op.loops} - self.own
+        return all(
+            fact.kind is E.BoolKind.LE
+            for barrier in beside
+            for fact in barrier.path
+            if not self.own.isdisjoint(fact.free()) and turns & set(fact.free())
+        )
+
     @property
     def exact(self) -> bool:
         """Whether all that is the same for all instances may be taken for any number."""

@@ -57,6 +57,8 @@ _SYNC = {_PPL: "pl.sync()", _NKI: "nisa.core_barrier(data=out, cores=(0, 1))"}
         ("    if core == 0:\n        @\n    @", [2]),
         ("    for i in range(core):\n        @", [2]),
         ("    for i in range(n):\n        if core == i:\n            @", [3]),
+        ("    for i in range(n):\n        if core < i:\n            @", [3]),
+        ("    if core == 0:\n        @\n        @\n    else:\n        @", [3]),
     ],
 )
 def test_all_come_to_a_barrier(kernel: str, body: str, lines: list[int]) -> None:
@@ -69,6 +71,13 @@ def test_all_come_to_a_barrier(kernel: str, body: str, lines: list[int]) -> None
     assert {d.severity for d in found} <= {"error", "warning"}
     if not lines:
         assert [k.status for k in result.kernels] == ["verified"]
+
+
+def test_rounds_that_cores_take_in_turns_may_add_up() -> None:
+    body = "    for i in range(2 * n):\n        if i % 2 == core:\n            @"
+    result = analyze_source(_NKI.format(body.replace("@", _SYNC[_NKI])), target="trn2")
+    assert [k.status for k in result.kernels] == ["unknown"]
+    assert {d.severity for d in result.diagnostics} <= {"note"}
 
 
 def test_one_core_waits_for_nobody() -> None:
