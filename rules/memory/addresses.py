@@ -15,7 +15,7 @@ from verifier.symbolic.memory.events import Life, Lived
 from verifier.symbolic.memory.index import index
 from verifier.symbolic.memory.lifetime import Lifetime
 from verifier.symbolic.memory.lives import exclusive, lives
-from verifier.symbolic.memory.physical import is_counted, is_placed, window
+from verifier.symbolic.memory.physical import is_counted, is_placed, tile_by_tile, window
 from verifier.symbolic.tensors import LoopKind, Storage
 from verifier.symbolic.trace import Trace
 
@@ -47,6 +47,9 @@ def address_overlap(trace: Trace, target: Target) -> Iterable[Check]:
             yield _any_two(first)
         for second in placed[position + 1 :]:
             if first.storage.buffer is not second.storage.buffer:
+                continue
+            one, other = (rough.get(id(x.storage), x.storage) for x in (first, second))
+            if tile_by_tile(one, other):
                 continue
             for check in _meeting(first, second):
                 several = rough.get(id(first.storage)) or rough.get(id(second.storage))

@@ -7,9 +7,11 @@ over by another one of the same place since it was written.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from itertools import chain
+from functools import partial
+from itertools import chain, permutations
+from typing import TypeAlias
 
 from rules.memory import examples
 from rules.memory.cases import before, between, covered
@@ -19,11 +21,11 @@ from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Monitor, Note, Rule, register
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
-from verifier.symbolic.expr import Bool
-from verifier.symbolic.memory.events import Displaced
-from verifier.symbolic.memory.index import Access, Index, Uses, index
+from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.memory.events import Displaced, Made, made
+from verifier.symbolic.memory.index import Access, Uses, index
 from verifier.symbolic.memory.known import Known
-from verifier.symbolic.memory.physical import Places, is_counted, places
+from verifier.symbolic.memory.physical import Places, Spot, is_counted, places, spot, tile_by_tile
 from verifier.symbolic.regions import same_frame
 from verifier.symbolic.tensors import Storage, View
 from verifier.symbolic.trace import Trace
@@ -32,7 +34,8 @@ from verifier.symbolic.trace import Trace
 def displaced_tiles(trace: Trace, target: Target) -> Iterable[Check]:
     """One check per read of a tile and write of another one that may lie in the same place."""
     table = index(trace)
-    for uses in table.storages:
+    placed = [uses for uses in table.storages if uses.storage.buffer.on_chip]
+    for uses in placed:
         storage = uses.storage
         if not is_counted(storage) or not uses.writes or not (uses.reads or uses.targets):
             continue
@@ -42,14 +45,24 @@ def displaced_tiles(trace: Trace, target: Target) -> Iterable[Check]:
         elif not found.enough(storage):
             for read in (*uses.reads, *uses.targets):
                 for write in uses.writes:
-                    yield from _kept(table, uses, found, read, write)
+                    yield from _kept(uses, read, write, partial(_of_one, found))
+    for uses, others in permutations(placed, 2):
+        if tile_by_tile(uses.storage, others.storage):
+            apart = partial(_of_two, target.psum_bank_bytes)
+            for read in (*uses.reads, *uses.targets):
+                for write in others.writes:
+                    yield from _kept(uses, read, write, apart)
 
 
-def _kept(table: Index, uses: Uses, found: Places, read: Access, write: Access) -> Iterator[Check]:
+#: when what is written lies elsewhere than what is read, and whether that is exact
+_Apart: TypeAlias = Callable[[View, View], tuple[Bool, bool]]
+
+
+def _kept(uses: Uses, read: Access, write: Access, elsewhere: _Apart) -> Iterator[Check]:
     """No tile that ``write`` writes takes the place of what is read before it is read."""
     storage = uses.storage
     for other in before(write, read):
-        apart, exact = _elsewhere(read.view, other.view, found)
+        apart, exact = elsewhere(read.view, other.view)
         if apart is E.TRUE:
             continue
         shared = len(write.loops) - len(other.at)
@@ -59,7 +72,7 @@ def _kept(table: Index, uses: Uses, found: Places, read: Access, write: Access) 
         exact = exact and known_again and read.view.exact
         where = element(read.view)
         yield replace(
-            _still_there(storage.name, read.span, write.operation.span, storage.span),
+            _still_there(made(storage), made(write.view.storage), read.span, write.operation.span),
             predicate=E.or_(apart, again),
             given=(*read.ranges, *other.ranges, *where.given),
             values=where.values,
@@ -70,8 +83,8 @@ def _kept(table: Index, uses: Uses, found: Places, read: Access, write: Access) 
         )
 
 
-def _elsewhere(read: View, write: View, found: Places) -> tuple[Bool, bool]:
-    """When two views name elements of one tile, or of different places; and exactness."""
+def _of_one(found: Places, read: View, write: View) -> tuple[Bool, bool]:
+    """Of two views of one tensor: they name elements of one tile, or of different places."""
     a, b = same_frame(read, write)
     storage = read.storage
     if read.indirect or write.indirect or not (a.exact and b.exact) or a.frame != storage.shape:
@@ -88,10 +101,23 @@ def _elsewhere(read: View, write: View, found: Places) -> tuple[Bool, bool]:
     return E.or_(*other_place, *other_element, same_tile), True
 
 
+def _of_two(bank: int, read: View, write: View) -> tuple[Bool, bool]:
+    """Of views of two tensors: they name elements of different places."""
+    spots: list[tuple[Spot, Expr]] = []
+    for view in (read, write):
+        found = spot(view.storage, view.coords, bank) if view.exact else None
+        if found is None or view.indirect or view.frame != view.storage.shape:
+            return E.FALSE, False
+        spots.append((found, view.storage.dtype.itemsize))
+    (mine, size), (its, other) = spots
+    behind = E.le(mine.byte + size, its.byte), E.le(its.byte + other, mine.byte)
+    return E.or_(E.ne(mine.row, its.row), *behind), True
+
+
 def _not_known(storage: Storage) -> Check:
     """Nothing is known of the places."""
     return replace(
-        _still_there(storage.name, storage.span, storage.span, storage.span),
+        _still_there(made(storage), made(storage), storage.span, storage.span),
         exact=False,
         reason=f"where the tiles of `{storage.name}` lie is not known",
         notes=(),
@@ -100,25 +126,32 @@ def _not_known(storage: Storage) -> Check:
     )
 
 
-def _still_there(name: str, span: Span, written: Span, allocated: Span) -> Check:
+def _still_there(mine: Made, its: Made, span: Span, written: Span) -> Check:
     """No other tile has been written to the place of one that is read."""
+    if mine == its:
+        text = f"no other tile of `{mine.name}` is written to the place of the one that is read"
+        message = f"a tile of `{mine.name}` is read after another one was written to its place"
+        notes: tuple[Note, ...] = (Note(mine.span, "fewer places than tiles are asked for here"),)
+        help_ = "ask for as many tiles as are in use at once"
+    else:
+        text = f"no tile of `{its.name}` is written to the place of the one of `{mine.name}`"
+        message = f"`{mine.name}` is read after `{its.name}` was written to its place"
+        notes = (Note(mine.span, "placed here"), Note(its.span, "placed here, over it"))
+        help_ = "place tensors whose tiles are in use at once apart"
     return Check(
         predicate=E.FALSE,
         span=span,
-        text=f"no other tile of `{name}` is written to the place of the one that is read",
-        message=f"a tile of `{name}` is read after another one was written to its place",
-        facts=("NKI-B15",),
-        notes=(
-            Note(written, "written here"),
-            Note(allocated, "fewer places than tiles are asked for here"),
-        ),
-        help=("ask for as many tiles as are in use at once",),
+        text=text,
+        message=message,
+        facts=("NKI-B15",) if mine == its else ("NKI-B14",),
+        notes=(Note(written, "written here"), *notes),
+        help=(help_,),
     )
 
 
 def displaced(event: Displaced, target: Target) -> Iterator[Check]:
     """A tile is read of which another one has taken the place, in a run."""
-    yield _still_there(event.name, event.span, event.written, event.allocated)
+    yield _still_there(event.tile, event.other, event.span, event.written)
 
 
 register(
@@ -132,7 +165,7 @@ register(
             "`mod_alloc` puts tiles whose block indices are alike modulo the number of tiles into "
             "one place: writing one of them destroys the other."
         ),
-        facts=("NKI-B15",),
+        facts=("NKI-B15", "NKI-B14"),
         on="trace",
         dialects=(NKI,),
         check=displaced_tiles,

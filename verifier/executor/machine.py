@@ -204,7 +204,8 @@ class ConcreteMachine:
         self.sums = bool(heard & _SUM_EVENTS)
         #: whether iterations were left out
         self.abridged = False
-        self.watch = Watch(self.meet, heard & WATCHED) if heard & WATCHED else None
+        bank = self.hardware.psum_bank_bytes if isinstance(self.hardware, Target) else 0
+        self.watch = Watch(self.meet, heard & WATCHED, bank) if heard & WATCHED else None
         self.accumulators = Accumulators(self.meet)
         #: the operation at which the run is looked at again
         self.probed = _PROBED if options.probe is not None else _NEVER

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from verifier.executor import places
 from verifier.executor.cells import Box, Cells, TooFineError, Values, along, box_of
-from verifier.executor.displaced import Places
+from verifier.executor.displaced import Ground
 from verifier.executor.flow import Steps
 from verifier.executor.instances import Instances, several, shared
 from verifier.executor.left import Left
@@ -111,10 +111,14 @@ class _Use:
 
 
 class Watch:
-    """Notes of one run. ``meet`` is told of what was met, of the kinds ``wanted``."""
+    """Notes of one run. ``meet`` is told of what was met, of the kinds ``wanted``.
 
-    def __init__(self, meet: Callable[[object], bool], wanted: frozenset[type]) -> None:
+    ``bank``: bytes of a PSUM bank per partition.
+    """
+
+    def __init__(self, meet: Callable[[object], bool], wanted: frozenset[type], bank: int) -> None:
         self._meet = meet
+        self._bank = bank
         self._orders = bool(wanted & _ORDER)
         self._fills = Filled in wanted
         self._displaces = Displaced in wanted
@@ -137,8 +141,8 @@ class Watch:
         self._numbers: dict[int, int | float] = {}
         #: what is folded over the iterations of loops: of which
         self._folded: WeakKeyDictionary[Memory, frozenset[_Turn]] = WeakKeyDictionary()
-        #: of tensors whose tiles share places: who was written there last
-        self._places: WeakKeyDictionary[Memory, Places | None] = WeakKeyDictionary()
+        #: by program instance: which tiles that share places were written last
+        self._grounds: dict[int, Ground] = {}
         #: where it was written
         self._writers: dict[int, Span] = {}
         self._inputs: dict[int, _Use] = {}
@@ -166,7 +170,7 @@ class Watch:
             except TooFineError:
                 self.lost = True
         if self._displaces:
-            self._displace(steps, bounds)
+            self._displace(program, steps, bounds)
         if self._overlaps:
             role = overlapping(steps.operation, bounds)
             if role is not None:
@@ -378,26 +382,16 @@ class Watch:
 
     # -- places -----------------------------------------------------------------------
 
-    def _displace(self, steps: Steps, bounds: Mapping[str, Bound]) -> None:
+    def _displace(self, program: Program, steps: Steps, bounds: Mapping[str, Bound]) -> None:
         """Tell of reads of tiles of which others have taken the place."""
-        for roles, writes in ((steps.reads, False), (steps.writes, True)):
-            for role in roles:
-                found = bounds[role]
-                memory = found.memory
-                if memory.template.partition_axis is None:
-                    continue
-                if memory not in self._places:
-                    self._places[memory] = Places.of(memory.template)
-                places_of = self._places[memory]
-                if places_of is None:
-                    continue
-                if writes:
-                    places_of.write(self._box(found), found, steps.operation.span)
-                    continue
-                written = places_of.read(self._box(found), found)
-                if written is not None:
-                    span = self._where(steps.operation, role)
-                    self._meet(Displaced(memory.name, span, written, memory.span))
+        ground = self._grounds.setdefault(id(program), Ground(self._bank))
+        for role in steps.reads:
+            found, span = bounds[role], self._where(steps.operation, role)
+            lost = ground.read(self._box(found), found, span)
+            if lost is not None:
+                self._meet(lost)
+        for role in steps.writes:
+            ground.write(self._box(bounds[role]), bounds[role], steps.operation.span)
 
     # -- parameters -------------------------------------------------------------------
 

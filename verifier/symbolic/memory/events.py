@@ -158,13 +158,25 @@ class CarriedWrite:
 
 
 @dataclass(frozen=True, slots=True)
-class Displaced:
-    """A tile of ``name`` is read after another one was written to its place, at ``written``."""
+class Made:
+    """A tensor by its name and where it is made."""
 
     name: str
     span: Span
+
+
+def made(storage: Storage) -> Made:
+    return Made(storage.name, storage.span)
+
+
+@dataclass(frozen=True, slots=True)
+class Displaced:
+    """A ``tile`` is read after one of ``other`` was written to its place, at ``written``."""
+
+    tile: Made
+    other: Made
+    span: Span
     written: Span
-    allocated: Span
 
 
 @dataclass(frozen=True, slots=True)
