@@ -204,11 +204,14 @@ class ConcreteMachine:
         self.sums = bool(heard & _SUM_EVENTS)
         #: whether iterations were left out
         self.abridged = False
-        bank = self.hardware.psum_bank_bytes if isinstance(self.hardware, Target) else 0
-        self.watch = Watch(self.meet, heard & WATCHED, bank) if heard & WATCHED else None
+        self.watch = self._watching(heard & WATCHED)
         self.accumulators = Accumulators(self.meet)
         #: the operation at which the run is looked at again
         self.probed = _PROBED if options.probe is not None else _NEVER
+
+    def _watching(self, wanted: frozenset[type]) -> Watch | None:
+        bank = self.target.psum_bank_bytes if isinstance(self.hardware, Target) else 0
+        return Watch(self.meet, wanted, bank) if wanted else None
 
     # -- what dialects see -------------------------------------------------------------
 
