@@ -113,7 +113,8 @@ COMPILED: Final = Replayed(
 class Twin:
     """A row of the catalogue at its limit: a kernel that breaks it, and its like that keeps it.
 
-    ``api`` is the generation and ``target`` the hardware that both are written for.
+    ``api`` is the generation and ``target`` the hardware that both are written for; ``to`` the
+    generation that they are to fit, for a rule about that.
     """
 
     fact: str
@@ -121,6 +122,7 @@ class Twin:
     passing: str
     api: str
     target: str
+    to: str = ""
 
 
 @dataclass(frozen=True, slots=True)

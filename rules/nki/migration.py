@@ -6,6 +6,7 @@ is about. Their examples are written for the generation that they come from.
 
 from __future__ import annotations
 
+from rules.nki import migration_twins
 from rules.nki.samples import variants
 from verifier.rulebase import COMPILED, Rule, register
 
@@ -46,6 +47,7 @@ register(
         on="text",
         replayed=COMPILED,
         sources=_SOURCES,
+        twins=migration_twins.NAMES,
         failing=_NAME.failing,
         passing=_NAME.passing,
     )
@@ -83,13 +85,15 @@ register(
             "name, and some another place."
         ),
         facts=(
-            *(f"NKI-M{number:03}" for number in (2, 3, 4, *range(7, 20), 28, 31, 36, 37, 52, 53)),
-            *(f"NKI-M{number:03}" for number in (56, 57, 58, 59, 61, 62, 67, 68, 72, 74, 76, 94)),
+            *(f"NKI-M{number:03}" for number in (2, 3, 4, 7, 8, 9, *range(11, 18), 19, 28, 36, 37)),
+            *(f"NKI-M{number:03}" for number in (52, 53, 56, 57, 58, 59, 61, 62, 67, 68, 72, 74)),
+            *("NKI-M076", "NKI-M094"),
             "NKI-M101",
         ),
         on="text",
         replayed=COMPILED,
         sources=_SOURCES,
+        twins=migration_twins.CALLS,
         failing=_CALL.failing,
         passing=_CALL.passing,
     )
@@ -124,14 +128,12 @@ register(
             "Where parameters traded places, or a default is another one, the later generation "
             "takes the call and does something else: nobody is told."
         ),
-        facts=(
-            *("NKI-M010", "NKI-M031", "NKI-M033", "NKI-M053", "NKI-M055", "NKI-M057", "NKI-M070"),
-            *("NKI-M071", "NKI-M075"),
-        ),
+        facts=(*("NKI-M010", "NKI-M031", "NKI-M033", "NKI-M055", "NKI-M071", "NKI-M075"),),
         on="text",
         silent=True,
         replayed=COMPILED,
         sources=_SOURCES,
+        twins=migration_twins.MEANINGS,
         failing=_MEANING.failing,
         passing=_MEANING.passing,
     )
@@ -174,6 +176,7 @@ register(
         on="text",
         replayed=COMPILED,
         sources=_SOURCES,
+        twins=migration_twins.PYTHON,
         failing=_PYTHON.failing,
         passing=_PYTHON.passing,
     )

@@ -10,8 +10,10 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from tests.commands import tilelint
 from tests.fixes.support import finish
 from verifier.cli.fix import Again, Fixing
 from verifier.engine import analyze_file
@@ -22,14 +24,18 @@ NAMES = sorted(path.name for path in (HERE / "before").glob("*.py"))
 TO = "0.6"
 
 
-def request(path: Path, *, text_only: bool = True) -> FileRequest:
+def request(path: Path, *, api: str | None = None, to: str = TO) -> FileRequest:
     return FileRequest(
-        path=str(path), roots=(str(path.parent),), migrate_to=TO, migrate_text_only=text_only
+        path=str(path),
+        roots=(str(path.parent),),
+        api_version=api,
+        migrate_to=to,
+        migrate_text_only=True,
     )
 
 
-def found(path: Path) -> FileResult:
-    return analyze_file(request(path))
+def found(path: Path, *, api: str | None = None, to: str = TO) -> FileResult:
+    return analyze_file(request(path, api=api, to=to))
 
 
 def fixed(path: Path) -> tuple[Fixing, Sequence[FileResult]]:
@@ -99,3 +105,28 @@ def turned(x):
     fixing, _ = fixed(path)
     _, text = fixing.changed[str(path)]
     assert "nl.ndarray((tile.shape[1], tile.shape[0]), dtype=tile.dtype, buffer=nl.psum)" in text
+
+
+#: a kernel of each text that runs under both generations, with its arguments
+RUNS = (
+    ("blocks.py", "product", ("a=fp32[64,384]", "b=fp32[384,320]")),
+    ("results.py", "scaled", ("x=bf16[200,96]", "w=fp32[200,3]")),
+)
+
+
+@pytest.mark.parametrize(("name", "kernel", "given"), RUNS)
+def test_what_was_written_computes_the_same_bits(
+    name: str, kernel: str, given: Sequence[str], tmp_path: Path
+) -> None:
+    results = []
+    for folder, api in (("before", "beta1"), ("after", TO)):
+        saved = tmp_path / f"{folder}.npz"
+        inputs = [word for text in given for word in ("--arg", text)]
+        place = f"{HERE / folder / name}::{kernel}"
+        run = tilelint("run", place, *inputs, "--api-version", api, "--seed", 7, "--save", saved)
+        assert run.returncode == 0, run.stdout + run.stderr
+        results.append(np.load(saved)["out0"])
+    before, after = results
+    assert before.dtype == after.dtype
+    assert np.isfinite(before.astype(np.float32)).all()
+    assert (before == after).all()

@@ -167,9 +167,14 @@ class _Migration:
         if later is None or before is None:
             return Outcome(replace(unit.bare("unknown"), reasons=(reason,)))
         known = {(d.rule, d.span) for d in before.diagnostics}
-        new = (d for d in later.diagnostics if (d.rule, d.span) not in known and not d.part)
-        kernel = replace(later.kernel, precondition=None)  # what it demands is as it was
-        return Outcome(kernel, tuple(d for d in new if d.verdict != "unknown"))
+        new = tuple(
+            d
+            for d in later.diagnostics
+            if d.verdict == "always" or (d.verdict == "sometimes" and (d.rule, d.span) not in known)
+            if not d.part
+        )
+        # what it demands of its inputs is as it was
+        return Outcome(replace(later.kernel, precondition=None), new)
 
     def _judgement(self, entry: KernelEntry, unit: Unit) -> Outcome | None:
         E.fresh_context()

@@ -44,10 +44,13 @@ class Takes(Enum):
 
 @dataclass(frozen=True, slots=True)
 class In:
-    """The memories that an operand may be in, and where that is said."""
+    """The memories that an operand may be in, from a generation on, and where that is said."""
 
     buffers: tuple[Buffer, ...]
     facts: tuple[str, ...]
+    since: str = ""
+    #: those before that generation
+    before: tuple[Buffer, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from typing import Final
 
 from rules.beta1 import TWINS
 from rules.nki import kit
-from rules.nki.kit import check, register, tiles
+from rules.nki.kit import at_least, check, register, tiles
 from rules.nki.samples import variants
 from verifier.hardware.engines import Engine
 from verifier.hardware.memories import Buffer
@@ -32,19 +32,19 @@ def _operand_buffers(op: Operation, target: Target) -> Iterator[Check]:
         if role.memories is None or view is None:
             continue
         hint: tuple[str, ...] = ()
-        facts = role.memories.facts
+        facts, buffers = role.memories.facts, role.memories.buffers
+        if role.memories.since and not at_least(op.api, role.memories.since):
+            buffers = role.memories.before
         if view.buffer.off_chip:
             message = f"{role.name} is in HBM, where compute engines cannot reach it"
             hint = ("copy it to an SBUF tile with nisa.dma_copy first",)
             facts = ("N09", facts[-1])
-        elif role.memories.buffers == SBUF:
+        elif buffers == SBUF:
             message = f"{role.name} has to be in SBUF"
             hint = ("copy it to SBUF with nisa.tensor_copy on the Vector Engine first",)
         else:
             message = f"{role.name} has to be on chip"
-        found = kit.buffer_check(
-            op, role.name, view, role.memories.buffers, message, *facts, help=hint
-        )
+        found = kit.buffer_check(op, role.name, view, buffers, message, *facts, help=hint)
         if found is not None:
             yield found
     if kit.engine(op) is Engine.GPSIMD:

@@ -86,7 +86,7 @@ def check_value(machine: Machine, name: str, span: Span) -> None:
         span,
         f"{spoken(name)} exists in {said(generation)}",
         message,
-        facts=("M021",) if gone else ("M104",),
+        facts=("M021",) if gone else ("M032" if since == "0.2" else "M104",),
     )
 
 

@@ -161,7 +161,10 @@ def tile_size(attr: str, target: Target) -> Expr | None:
 #: them any more (section (a.4), NKI-M021, NKI-M104)
 VALUES: Final[Mapping[str, tuple[str, str]]] = {
     "isa.dma_engine": ("0.3", ""),
+    "isa.engine.dma": ("0.2", ""),
     "isa.fp32": ("", "0.2"),
+    "isa.nc_version.gen4": ("0.2", ""),
+    "isa.reduce_cmd.load_reduce": ("0.2", ""),
     "isa.NkiInstruction": ("0.6", ""),
     "language.bfp16": ("", "0.2"),
     "language.fp32": ("", "0.2"),

@@ -175,7 +175,9 @@ SENDRECV: Final = Instruction(
     name="isa.sendrecv",
     summary="dst = what another core sends, which is sent src",
     signatures={
-        "0.2": "src*, dst*, send_to_rank*, recv_from_rank*, pipe_id*, name=None",
+        "0.2": (
+            "src*, dst*, send_to_rank*, recv_from_rank*, pipe_id*, use_gpsimd_dma=False, name=None"
+        ),
         "0.3": (
             "src*, dst*, send_to_rank*, recv_from_rank*, pipe_id*, dma_engine=dma_engine.dma, "
             "name=None"

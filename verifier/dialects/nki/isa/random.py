@@ -23,6 +23,7 @@ from verifier.dialects.nki.isa.shared import (
 from verifier.hardware import dtypes as dt
 from verifier.hardware.capabilities import Capability
 from verifier.hardware.engines import Engine
+from verifier.hardware.memories import Buffer
 from verifier.symbolic.effects import Footprint
 from verifier.symbolic.instruction import Engines, Instruction, Trait
 from verifier.symbolic.roles import In, PerPartition, Role, Types
@@ -107,7 +108,13 @@ RAND_SET_STATE: Final = Instruction(
         "0.2": "src_seeds*, engine=engine.unknown, name=None",
         "0.5": "src_seeds*, engine=engine.gpsimd, name=None",
     },
-    roles=(tile("src_seeds", dtypes=Types(dt.codes("uint32"), "uint32", "NKI-RSS01", "0.2")),),
+    roles=(
+        tile(
+            "src_seeds",
+            In((Buffer.SBUF,), ("NKI-M082",), "0.3", (Buffer.SBUF, Buffer.PSUM)),
+            dtypes=Types(dt.codes("uint32"), "uint32", "NKI-RSS01", "0.2"),
+        ),
+    ),
     engines=_OF_STATES,
     needs=(Capability.RANDOM_STATE, ("NKI-RSS01", "NKI-H78")),
     footprint=_seeds("src_seeds"),

@@ -120,7 +120,7 @@ TENSOR_SCALAR_REDUCE: Final = Instruction(
     engines=Engines(Engine.VECTOR),
     operators=(
         admits("op0", ARITHMETIC | UNARY, "NKI-TSR01", needs=newer_unary("NKI-TSR07")),
-        admits("reduce_op", FOLDS, "NKI-TSR03", gone={"subtract": "0.4"}),
+        admits("reduce_op", FOLDS, "NKI-TSR03", "NKI-M095", gone={"subtract": "0.4"}),
     ),
     commands=Commands(words("load_reduce reduce reset_reduce"), "NKI-TSR06", "reduce_init"),
     indirection=indirect("dst data", "data"),

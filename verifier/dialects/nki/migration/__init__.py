@@ -36,7 +36,10 @@ def migrations(
         lambda: python.constructs(text, visits, since, to),
     ]
     if since == "beta1" and to != "beta1":
-        steps += [lambda: blocks.partitions(text, to), tiles.operators]
+        steps += [lambda: blocks.partitions(text, to), tiles.columns, tiles.operators]
+        steps.append(tiles.functions)
+    if since == "0.2" and to != "0.2":
+        steps.append(tiles.axes)
     steps.append(lambda: calls.calls(text, since, to, Returning(text, visits, to)))
     if since == "beta1" and to != "beta1":
         steps += [tiles.stores, tiles.sums, tiles.transfers]

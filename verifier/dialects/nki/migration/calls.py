@@ -53,7 +53,6 @@ _GONE: Final = {
     "x": ("NKI-M036",),
     "psumAccumulateFlag": ("NKI-M037",),
     "is_moving_zero": ("NKI-M037",),
-    "constant": ("NKI-M076",),
     "mode": ("NKI-M028", "NKI-M068", "NKI-M101"),
 }
 #: facts of defaults that changed
@@ -98,8 +97,9 @@ class Form:
         return next((g.value for g in self.given if g.parameter.name == parameter), None)
 
 
-def bound(call: ast.Call, name: str, signature: Signature) -> Form | None:
-    """The call as a signature binds it; None if it does not fit."""
+def bound(call: ast.Call, name: str, signature: Signature, *, loose: bool) -> Form | None:
+    """The call as a signature binds it; None if it does not fit. ``loose``: with keywords that a
+    generation takes and drops, if it is one that does."""
     positional = signature.positional
     if len(call.args) > len(positional) or any(isinstance(a, ast.Starred) for a in call.args):
         return None
@@ -111,8 +111,10 @@ def bound(call: ast.Call, name: str, signature: Signature) -> Form | None:
     for number, keyword in enumerate(call.keywords):
         if keyword.arg is None:
             return None
-        parameter = known.get(keyword.arg)
-        if parameter is None and signature.open:
+        short = name.rpartition(".")[2]
+        other = renames.parameter(short, keyword.arg, signature.generation)
+        parameter = known.get(keyword.arg) or known.get(other or "")
+        if parameter is None and signature.open and loose:
             parameter = Parameter(keyword.arg, "None", True)
         if (
             parameter is None
@@ -120,7 +122,7 @@ def bound(call: ast.Call, name: str, signature: Signature) -> Form | None:
             and renames.drops_dtype(signature.generation)
         ):
             parameter = Parameter("dtype", "None", True)
-        if parameter is None or any(g.parameter.name == keyword.arg for g in given):
+        if parameter is None or any(g.parameter.name == parameter.name for g in given):
             return None
         given.append(Given(parameter, keyword.value, keyword, len(call.args) + number))
     there = {g.parameter.name for g in given}
@@ -133,11 +135,13 @@ def form_of(call: ast.Call, name: str, since: str, to: str) -> Form | None:
     """How a call is meant: as the generation of the file reads it, else as the latest that can."""
     upto = GENERATIONS.index(to)
     others = [g for g in reversed(GENERATIONS[: upto + 1]) if g != since]
-    for generation in (since, *others):
-        signature = lookup(name, generation)
-        found = None if signature is None else bound(call, name, _of(signature, generation))
-        if found is not None:
-            return found
+    for loose in (False, True):
+        for generation in (since, *others):
+            signature = lookup(name, generation)
+            if signature is not None:
+                found = bound(call, name, _of(signature, generation), loose=loose)
+                if found is not None:
+                    return found
     return None
 
 
@@ -249,7 +253,7 @@ def _parameters(text: Text, form: Form, signature: Signature, to: str) -> Iterat
             text.span(given.keyword),
             f"`{given.keyword.arg}` of `{written}` is `{new}` in {said(to)}",
             "warning",
-            _GONE.get(given.parameter.name, ("NKI-N02",)),
+            _gone_of(given.keyword.arg or ""),
             (f"write `{new}=`",),
             f"rename `{given.keyword.arg}` to `{new}`",
             (_renamed(text, given.keyword, new),),
@@ -296,11 +300,15 @@ def _lost(text: Text, form: Form, given: Given, to: str) -> Change:
         text.span(given.keyword or given.value),
         f"`{written}` has no parameter `{name}` in {said(to)}",
         "warning",
-        _GONE.get(name, ("NKI-N02",)),
+        ("NKI-M076",) if form.name == "language.shared_constant" else _gone_of(name),
         (_INSTEAD[name],) if name in _INSTEAD else (),
         "" if not edits else _REMOVE.format(name) if identity is None else "write the function",
         edits,
     )
+
+
+def _gone_of(parameter: str) -> tuple[str, ...]:
+    return _GONE.get(parameter, ("NKI-N02",))
 
 
 _REMOVE: Final = "remove `{}=`, which has no effect"

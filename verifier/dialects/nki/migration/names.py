@@ -155,7 +155,8 @@ def _gone(name: str, to: str) -> tuple[str, str, tuple[str, ...], str] | None:
         having = generations_with(part)
         if having and lookup(part, to) is None and not newer(having[0], to):
             instead, facts = removal(part)
-            since = GENERATIONS[GENERATIONS.index(having[-1]) + 1]
+            last = [g for g in having if not newer(g, to)][-1]
+            since = GENERATIONS[GENERATIONS.index(last) + 1]
             return part, since, facts, instead
         if not names.value_in(part, to):
             since = names.VALUES[part][1]

@@ -215,33 +215,35 @@ def _in_block(
 
 
 def _identities(text: Text, device: list[ast.FunctionDef]) -> Iterator[Change]:
-    """``is None``: only ``==`` is documented for kernels since 0.3 (NKI-M065)."""
-    seen: set[ast.Compare] = set()
-    for function in device:
-        for node in ast.walk(function):
-            if not isinstance(node, ast.Compare) or node in seen or len(node.ops) != 1:
-                continue
-            seen.add(node)
-            (operator,), (right,) = node.ops, node.comparators
-            if not isinstance(operator, (ast.Is, ast.IsNot)):
-                continue
-            new = "==" if isinstance(operator, ast.Is) else "!="
-            between = text.between(text.end(node.left), text.start(right))
-            nothing = isinstance(right, ast.Constant) and right.value is None
-            plain = between.split() == (["is"] if new == "==" else ["is", "not"])
-            edits: tuple[Edit, ...] = ()
-            if nothing and plain:
-                edits = (Edit(text.end(node.left), text.start(right), f" {new} "),)
-            yield Change(
-                PYTHON,
-                text.span(node),
-                f"`{'is' if new == '==' else 'is not'}` is no operator of kernels since NKI 0.3",
-                "note",
-                ("NKI-M065",),
-                (f"write `{new}`",),
-                f"write `{new}`" if edits else "",
-                edits,
-            )
+    """``is``, but for None, which released kernels of every version test so (NKI-M065)."""
+    found = {
+        node
+        for function in device
+        for node in ast.walk(function)
+        if isinstance(node, ast.Compare) and len(node.ops) == 1
+        if isinstance(node.ops[0], (ast.Is, ast.IsNot))
+    }
+    for node in sorted(found, key=text.start):
+        (operator,), (right,) = node.ops, node.comparators
+        sides = (node.left, right)
+        if any(isinstance(side, ast.Constant) and side.value is None for side in sides):
+            continue
+        new = "==" if isinstance(operator, ast.Is) else "!="
+        said = "is" if new == "==" else "is not"
+        between = text.between(text.end(node.left), text.start(right))
+        edits: tuple[Edit, ...] = ()
+        if isinstance(right, ast.Constant) and between.split() == said.split():
+            edits = (Edit(text.end(node.left), text.start(right), f" {new} "),)
+        yield Change(
+            PYTHON,
+            text.span(node),
+            f"`{said}` is no operator of kernels since NKI 0.3",
+            "warning",
+            ("NKI-M065",),
+            (f"write `{new}`",),
+            f"write `{new}`" if edits else "",
+            edits,
+        )
 
 
 def _listed(text: Text, kernels: list[ast.FunctionDef]) -> Iterator[Change]:

@@ -82,6 +82,8 @@ class Visit:
     buffers: Mapping[str, Buffer] = field(default_factory=dict)
     #: the zeros that it writes are overwritten by a sum of products of matrices, whatever comes
     summed: bool = False
+    #: what it reads is one column of a tensor of two axes
+    column: bool = False
 
 
 @dataclass(slots=True)
@@ -146,6 +148,7 @@ class _Visitor:
             ),
             {role: view.buffer for role, view in views.items()},
             operation.name == "language.zeros" and self.summed(),
+            operation.name == "language.load" and self.column(),
         )
 
     def equal(self, one: View, other: View) -> bool:
@@ -195,6 +198,12 @@ class _Visitor:
             if writer.name != "language.assign" or not products:
                 return False
         return True
+
+    def column(self) -> bool:
+        source = self.operation.view("src")
+        if source is None or source.rank != len(source.frame) or source.rank != 2:
+            return False
+        return source.shape[1].is_const and source.shape[1].const == 1
 
     def summed(self) -> bool:
         """Whether a matmul adds to all of a tile in PSUM in every run that makes it."""

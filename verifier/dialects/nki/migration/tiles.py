@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from verifier.dialects.nki import isa
-from verifier.dialects.nki.migration.changes import PYTHON, Change, Edit
+from verifier.dialects.nki.migration.changes import CALL, MEANING, PYTHON, Change, Edit
 from verifier.dialects.nki.migration.results import Stored, Visit, Visits
 from verifier.dialects.nki.migration.returned import fresh, stored_at
 from verifier.dialects.nki.migration.text import Text
@@ -87,6 +87,90 @@ class Tiles:
                 (f"write `{module or 'nl'}.ndarray`",),
                 f"write `{module}.ndarray`" if module else "",
                 (Edit(start, end, f"{module}.ndarray"),) if module else (),
+            )
+
+    def axes(self) -> Iterator[Change]:
+        """``axis=1`` of a reduction was the last axis up to 0.2 (NKI-M055)."""
+        for node in ast.walk(self.text.tree):
+            if not isinstance(node, ast.Call) or self.text.name(node.func) != "isa.tensor_reduce":
+                continue
+            ranks = {v.ranks.get("data", 0) for v in self.visits.at(self.text.span(node))}
+            axis = next((k.value for k in node.keywords if k.arg == "axis"), None)
+            axis = node.args[3] if axis is None and len(node.args) > 3 else axis
+            one = isinstance(axis, ast.Constant) and axis.value == 1
+            if axis is None or not one or not ranks or min(ranks) < 3:
+                continue
+            last = max(ranks) - 1 if len(ranks) == 1 else 0
+            yield Change(
+                MEANING,
+                self.text.span(axis),
+                "`axis=1` was the last axis up to NKI 0.2 and is the second one since: nobody is "
+                "told",
+                "error",
+                ("NKI-M055",),
+                (f"write `axis={last or -1}`",),
+                f"write `axis={last}`" if last else "",
+                (Edit(self.text.start(axis), self.text.end(axis), str(last)),) if last else (),
+            )
+
+    def functions(self) -> Iterator[Change]:
+        """Functions that came back in another form: no program, no broadcast (NKI-L40, L42)."""
+        for node in ast.walk(self.text.tree):
+            name = self.text.name(node.func) if isinstance(node, ast.Call) else None
+            instruction = None if name is None else isa.find(name)
+            if not isinstance(node, ast.Call) or instruction is None or name is None:
+                continue
+            written, simulated = self.text.written(node.func), instruction.simulated
+            found = self.visits.at(self.text.span(node), name)
+            if simulated is not None and newer(self.to, simulated.since):
+                yield self._rejected(
+                    node,
+                    f"`{written}` does not compile for hardware",
+                    simulated.fact,
+                    simulated.instead,
+                )
+            elif found and instruction.role("y") and not all(each.alike for each in found):
+                if name.startswith("language.") and newer(self.to, "0.3"):
+                    yield self._rejected(
+                        node,
+                        f"`{written}` of two tiles takes equal shapes",
+                        "NKI-L40",
+                        "write `nisa.tensor_scalar` for an operand with one column",
+                    )
+
+    def _rejected(self, node: ast.Call, message: str, fact: str, help_: str) -> Change:
+        since = f"{message} since NKI 0.3"
+        return Change(CALL, self.text.span(node), since, "warning", (fact,), (help_,))
+
+    def columns(self) -> Iterator[Change]:
+        """``nl.load`` of a column: a tile keeps its free axis since (NKI-L20)."""
+        for node in ast.walk(self.text.tree):
+            if not isinstance(node, ast.Call) or self.text.name(node.func) != "language.load":
+                continue
+            found = self.visits.at(self.text.span(node), "language.load")
+            source = node.args[0] if node.args else None
+            source = next((k.value for k in node.keywords if k.arg == "src"), source)
+            if not isinstance(source, ast.Subscript) or not isinstance(source.slice, ast.Tuple):
+                continue
+            first, *more = source.slice.elts
+            if len(more) != 1 or not isinstance(first, ast.Slice) or not found:
+                continue
+            (last,) = more
+            if isinstance(last, (ast.Slice, ast.Call)) or not all(each.column for each in found):
+                continue
+            index = self.text.rendered(last)
+            plain = isinstance(last, (ast.Name, ast.Constant))
+            new = f"{index}:{index if plain else f'({index})'} + 1"
+            edits = (Edit(self.text.start(last), self.text.end(last), new),)
+            yield Change(
+                PYTHON,
+                self.text.span(source),
+                "a column of a tensor has one axis, and a tile has two",
+                "warning",
+                ("NKI-L20",),
+                ("write the index as a slice",),
+                "write the index as a slice",
+                edits,
             )
 
     def transfers(self) -> Iterator[Change]:
