@@ -14,9 +14,9 @@ _LATEST: Final = "0.6"
 _TARGET: Final = "trn2"
 
 _FRAME: Final = """\
-import {package} as nki
-import {package}.isa as nisa
-import {package}.language as nl
+import {old}nki as nki
+import {old}nki.isa as nisa
+import {old}nki.language as nl
 {above}
 
 {decorator}
@@ -44,7 +44,7 @@ def _text(
     lines = body.split("\n")
     load = "nl.load(x)" if old else "nl.ndarray((96, 640), dtype=nl.float32, buffer=nl.sbuf)"
     return _FRAME.format(
-        package="neuronxcc.nki" if old else "nki",
+        old="neuronxcc." if old else "",
         above=above,
         below=below,
         decorator=decorator,
