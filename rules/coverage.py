@@ -161,6 +161,8 @@ _SAME_AS: Final[dict[str, str]] = {
     "OQ28": "L27",
     "OQ31": "A01",
     "OQ32": "P04",
+    "LP10": "B20",
+    "SCN05": "LP02",
 }
 
 _REASONS: Final[dict[str, str]] = {
@@ -173,6 +175,9 @@ _REASONS: Final[dict[str, str]] = {
     "question": "open question: the sources do not settle it, and no rule takes a side",
     "accepted": "accepted as documented: the interpreter follows it",
     "signatures": "held by the signature tables of the API generations, which calls are bound to",
+    "release": "depends on the release of the SDK or of the instance, which no kernel states",
+    "meaning": "a use that is legal and may be meant: nothing in the text says what was",
+    "shipped": "released kernels of the generation do it: no rule goes by the documentation alone",
     "later": "not enforced yet",
 }
 
@@ -264,15 +269,19 @@ _WHY: Final[dict[str, dict[str, str]]] = {
         "OLD": "04",
         "SHF": "06",
     },
+    "release": {"K": "08", "L": "76", "P": "03"},
+    "meaning": {"BNA": "03", "TOP": "09"},
+    "shipped": {"G": "42"},
     "documentation": {"DX": "01-15"},
     "question": {"G": "43 45", "OQ": "01-43"},
     "accepted": {
         "MMU": "17",
         "MMX": "14",
         "X": "31 44",
-        "L": "31 54 77",
+        "L": "08 31 54 77",
         "T": "01 08",
         "DTR": "11",
+        "LP": "12",
     },
 }
 

@@ -15,6 +15,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.memory.events import Overlapped
 from verifier.symbolic.memory.index import Access, index, tensor
 from verifier.symbolic.memory.transfers import sources, taken_from
+from verifier.symbolic.tensors import View
 from verifier.symbolic.trace import Trace
 
 
@@ -32,6 +33,8 @@ def overlapping_transfers(trace: Trace, target: Target) -> Iterable[Check]:
 
 def _untouched(read: Access, write: Access) -> Iterator[Check]:
     """No element that is written is read, unless it is the one that goes there."""
+    if _same_rows(read.view, write.view):
+        return  # added to where they lie
     other = copy(read, len(read.loops), instance=tensor(write.view))
     if other is None:
         return
@@ -56,6 +59,15 @@ def _untouched(read: Access, write: Access) -> Iterator[Check]:
         path=read.path,
         order=read.order,
     )
+
+
+def _same_rows(one: View, other: View) -> bool:
+    """Whether two views are the same part of the rows that one index names."""
+    if one.rows_from is None or one.rows_from is not other.rows_from or one.shape != other.shape:
+        return False
+    axes = zip(one.axes, other.axes, strict=True)
+    renamed = E.Substitution({mine.symbol: its.index for mine, its in axes})
+    return tuple(map(renamed.expr, one.coords)) == other.coords
 
 
 def _apart(name: str, span: Span) -> Check:

@@ -94,7 +94,7 @@ register(
         enforces=_type_facts,
         check=_operand_dtype,
         sources=("NKI ISA, data types of each instruction",),
-        twins=(*twins.OPERAND_DTYPE, *TWINS["operand-dtype"]),
+        twins=(*twins.OPERAND_DTYPE, *twins.SELECTED, *TWINS["operand-dtype"]),
         failing=kernel(
             "keep_where",
             {"values": ((64, 90), "float32"), "keep": ((64, 90), "int32")},

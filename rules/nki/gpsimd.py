@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rules.nki import kit
+from rules.nki import kit, twins
 from rules.nki.kit import check, register
 from rules.nki.samples import kernel, variants
 from verifier.hardware.targets import Target
@@ -34,6 +34,16 @@ def _predicate(op: Operation) -> Iterator[Check]:
         "AFS02",
         values=tuple((f"dimension {k} of pred", size) for k, size in enumerate(sizes)),
         about=("on_true_tile",),
+    )
+    yield check(
+        op,
+        "pred",
+        E.truth(predicate.condition.kind is not E.BoolKind.AND),
+        "pred is one comparison",
+        "affine_select makes one comparison, and pred joins several",
+        "AFS07",
+        about=(),
+        help=("select twice",),
     )
 
 
@@ -126,7 +136,8 @@ register(
             "count), in 32-bit integers. The loops run through exactly the elements of a "
             "partition."
         ),
-        facts=("IOT02", "IOT03", "IOT04", "AFS02"),
+        facts=("IOT02", "IOT03", "IOT04", "AFS02", "AFS07"),
+        twins=twins.PREDICATES,
         on="operation",
         operations=("isa.iota", "isa.affine_select"),
         check=_index_pattern,

@@ -201,6 +201,72 @@ def _filled(value: str) -> str:
     )
 
 
+def _body(body: str) -> str:
+    return kernel("filled", {"x": ((96, 40), "float32")}, ((96, 40), "float32"), body)
+
+
+def _register(value: str) -> str:
+    copy = "nisa.tensor_copy(dst=result, src=x_tile)"
+    return _body(f"r = nisa.register_alloc({value})\n{copy}")
+
+
+def _printed(arguments: str) -> str:
+    sums = "sums = nl.zeros((96, 40), dtype=nl.float32, buffer=nl.psum)"
+    copy = "nisa.tensor_copy(dst=result, src=x_tile)"
+    return _body(f"{sums}\nnl.device_print({arguments})\n{copy}")
+
+
+def _cut(part: str) -> str:
+    register = "r = nisa.register_alloc(40)"
+    return _body(f"{register}\nnisa.tensor_copy(dst=result[:, {part}], src=x_tile[:, {part}])")
+
+
+def _chained(flag: str) -> str:
+    sums = "sums = nl.zeros((40, 40), dtype=nl.float32, buffer=nl.psum)"
+    product = f"nisa.nc_matmul(dst=sums, stationary=x_tile, moving=x_tile, accumulate={flag})"
+    copy = "nisa.tensor_copy(dst=result, src=sums)"
+    return kernel(
+        "summed",
+        {"x": ((96, 40), "float32")},
+        ((40, 40), "float32"),
+        f"r = nisa.register_alloc(1)\n{sums}\n{product}\n{copy}",
+    )
+
+
+def _counted(value: str) -> str:
+    return kernel(
+        "counted",
+        {"x": ((16, 40), "float32")},
+        ((1, 41), "int32"),
+        "counts = nl.ndarray((16, 41), dtype=nl.int32, buffer=nl.sbuf)\n"
+        f"nisa.nonzero_with_count(dst=counts, src=x_tile, padding_val={value})\n"
+        "nisa.tensor_copy(dst=result, src=counts[0:1, :])",
+    )
+
+
+_RANKS: Final = """\
+import nki
+import nki.collectives as ncc
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def reduced(x):
+    assert x.shape == (64, 30)
+    out = nl.ndarray((64, 30), dtype=x.dtype, buffer=nl.shared_hbm)
+    staged = nl.ndarray((64, 30), dtype=x.dtype, buffer=nl.hbm)
+    nisa.dma_copy(dst=staged, src=x)
+    group = ncc.ReplicaGroup([{groups}])
+    ncc.all_reduce(srcs={sources}, dsts=[out], replica_group=group, op=nl.add)
+    return out
+"""
+
+
+def _reduced(sources: str, groups: str = "[0, 1], [2, 3]") -> str:
+    return _RANKS.format(sources=sources, groups=groups)
+
+
 SIGNATURE: Final = (
     Twin("DCM10", _summed("a"), _summed("[a, b]"), "0.5", "trn2"),
     Twin("MST01", _filled("x_tile"), _filled("2.5"), "0.4", "trn2"),
@@ -208,7 +274,17 @@ SIGNATURE: Final = (
     Twin("M031", _loaded(", dge_mode=0"), _loaded(_mode("unknown")), "0.2", "trn2"),
     Twin("M031", _loaded(", dge_mode=3"), _loaded(", dge_mode=2"), "0.2", "trn2"),
     Twin("N05", _loaded(", dge_mode=2"), _loaded(_mode("hwdge")), "0.3", "trn2"),
+    Twin("REG01", _register("2.5"), _register("25"), "0.3", "trn2"),
+    Twin("REG01", _register("x_tile[0:1, 0:1]"), _register("None"), "0.5", "trn2"),
+    Twin("L35", _printed("3, x_tile"), _printed("'x', x_tile"), "0.5", "trn2"),
+    Twin("L35", _printed("'x', sums"), _printed("'x', x"), "0.6", "trn3"),
+    Twin("L67", _cut("nl.ds(0, r)"), _cut("nl.ds(0, 40)"), "0.5", "trn2"),
+    Twin("K15", _reduced("staged"), _reduced("[staged]"), "0.5", "trn2"),
+    Twin("MMU23", _chained("r"), _chained("0 > 1"), "0.5", "trn2"),
+    Twin("NZC05", _counted("nl.int32"), _counted("-2"), "0.5", "trn2"),
+    Twin("NZC05", _counted("1.5"), _counted("7"), "0.6", "trn3"),
 )
+
 
 _COPIED: Final = """\
 import nki
@@ -262,6 +338,11 @@ def made({parameters}):
     return out
 """
 
+_NUMPY: Final = "import numpy as np\n"
+_HELD: Final = "held = nl.ndarray((8, 9), dtype=nl.float32, buffer=nl.sbuf)"
+_ELSEWHERE: Final = f"{_HELD}\nnisa.memset(dst=held, value=0.0)\n"
+_INSIDE: Final = f"{_HELD}\n    nisa.memset(dst=held, value=0.0)"
+
 PYTHON_SUBSET: Final = (
     Twin(
         "G30",
@@ -296,6 +377,23 @@ PYTHON_SUBSET: Final = (
     Twin("G33", _of_class(""), _member("(Enum)"), "0.5", "trn3"),
     Twin("G34", _copying("sizes = {2: 90}"), _copying("sizes = {'2': 90}"), "0.2", "trn1"),
     Twin("G35", _cleared("@nki.jit\n"), _cleared(""), "0.2", "trn2"),
+    Twin(
+        "G41",
+        _copying("nisa.memset(dst=rows[0:40][:, 0:30], value=0.0)"),
+        _copying("nisa.memset(dst=rows[0:40, 0:30], value=0.0)"),
+        "0.2",
+        "trn2",
+    ),
+    Twin(
+        "G44",
+        _copying("scale = np.max(rows)", before=_NUMPY),
+        _copying("count = np.prod([3, 4])", before=_NUMPY),
+        "0.4",
+        "trn2",
+    ),
+    Twin("G46", _copying(before=f"\n{_ELSEWHERE}"), _copying(_INSIDE), "0.3", "trn2"),
+    Twin("N12", _copying(before=f"\n{_ELSEWHERE}"), _copying(_INSIDE), "0.6", "trn3"),
+    Twin("G48", _copying().replace("@nki.jit", "@nki.benchmark"), _copying(), "0.2", "trn2"),
     Twin("G47", _MADE.format(parameters=""), _MADE.format(parameters="rounds=2"), "0.2", "trn2"),
 )
 
@@ -389,3 +487,84 @@ MX_SCALES: Final = (
     Twin("MMX10", _scales(32, 5, 4), _scales(32, 4, 32), "0.5", "trn3"),
     Twin("MMX10", _scales(96, 96, 72), _scales(96, 96, 68), "0.6", "trn3"),
 )
+
+
+_BETA1: Final = """\
+import neuronxcc.nki as nki
+import neuronxcc.nki.isa as nisa
+import neuronxcc.nki.language as nl
+
+
+@nki.jit
+def moved(x, i):
+    assert x.shape == (72, 90) and x.dtype == nl.float32
+    assert i.shape == (72, 1) and i.dtype == nl.int32
+    out = nl.ndarray((72, 90), dtype=nl.float32, buffer=nl.shared_hbm)
+    row = nl.arange(72)[:, None]
+    column = nl.arange(90)[None, :]
+    index = nl.load(i)
+    tile = nl.load(x)
+    {body}
+    nl.store(out, tile)
+    return out
+"""
+
+
+def _beta1(body: str, passing: str, fact: str, target: str = "trn1") -> Twin:
+    return Twin(fact, _BETA1.format(body=body), _BETA1.format(body=passing), "beta1", target)
+
+
+STATISTICS: Final = (
+    _beta1(
+        "found = nisa.bn_stats(tile[row, column], mask=column < 40)",
+        "found = nisa.bn_stats(tile[row, column], mask=row < 72)",
+        "BNS03",
+    ),
+)
+
+PREDICATES: Final = (
+    _beta1(
+        "tile = nisa.affine_select((row >= column) & (row < 40), tile, 0.0)",
+        "tile = nisa.affine_select(row >= column, tile, 0.0)",
+        "AFS07",
+        "trn2",
+    ),
+)
+
+
+def _of_three(axis: int, dst: str) -> str:
+    return kernel(
+        "folded",
+        {"x": ((96, 40), "float32")},
+        ((96, 8), "float32"),
+        "planes = x_tile.reshape((96, 8, 5))\n"
+        "sums = nl.ndarray((96, 5), dtype=nl.float32, buffer=nl.sbuf)\n"
+        f"nisa.tensor_reduce(dst={dst}, op=nl.add, data=planes, axis={axis})\n"
+        "nisa.memset(dst=result, value=0.0)",
+    )
+
+
+AXES: Final = (Twin("RED02", _of_three(1, "sums"), _of_three(2, "result"), "0.3", "trn2"),)
+
+
+def _chosen(dtype: str) -> str:
+    return f"""\
+import neuronxcc.nki as nki
+import neuronxcc.nki.isa as nisa
+import neuronxcc.nki.language as nl
+
+
+@nki.jit
+def chosen(x):
+    assert x.shape == (72, 90) and x.dtype == nl.{dtype}
+    out = nl.ndarray((72, 90), dtype=nl.{dtype}, buffer=nl.shared_hbm)
+    row = nl.arange(72)[:, None]
+    column = nl.arange(90)[None, :]
+    tile = nl.load(x)
+    kept = nisa.affine_select(row >= column, tile, 0)
+    nl.store(out, kept)
+    return out
+"""
+
+
+SELECTED: Final = (Twin("AFS06", _chosen("int32"), _chosen("int16"), "beta1", "trn2"),)

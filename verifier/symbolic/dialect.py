@@ -6,7 +6,7 @@ see the whole machine (``M``).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -87,6 +87,10 @@ class Dialect(Protocol[M]):
 
     def enter(self, machine: M, definition: ir.FunctionDef | ir.LambdaExpr, span: Span) -> None:
         """Before a function of the project is called."""
+        ...
+
+    def computes(self, machine: M, path: str, given: Sequence[object], span: Span) -> None:
+        """Before a function of a library that is not followed is called, with what it is given."""
         ...
 
     def instantiate(self, machine: M, cls: Class, span: Span) -> None:

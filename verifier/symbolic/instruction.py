@@ -315,6 +315,8 @@ class Instruction:
     chain: Chain | None = None
     #: what its operand `index` names
     picks: Picks | None = None
+    #: a fact: indices of rows are read column by column, several to a partition
+    flattens: str = ""
     #: which operands may be columns that an index names
     indirection: Indirection | None = None
     #: the operand that says how many rows and columns the result has

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rules.nki import kit
+from rules.nki.dma import twins
 from rules.nki.kit import check, register
 from rules.nki.samples import variants
+from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Rule
 from verifier.symbolic import expr as E
@@ -96,6 +98,34 @@ def _dma_compute(op: Operation, target: Target) -> Iterator[Check]:
             values=(("sources", given),),
             about=(),
         )
+    yield from _gathering(op, [source for source in sources if isinstance(source, View)])
+
+
+def _gathering(op: Operation, sources: list[View]) -> Iterator[Check]:
+    """Rows are added where an index says, in HBM; or rows that an index names, to a tile."""
+    dst = op.view("dst")
+    if dst is None or all(view.rows_from is None for view in (dst, *sources)):
+        return
+    again = [source for source in sources if source.storage is dst.storage]
+    others = [source for source in sources if source.storage is not dst.storage]
+    if dst.rows_from is not None:
+        held = all(source.buffer is Buffer.SBUF for source in others)
+        same = any(source.rows_from is dst.rows_from for source in again)
+        right, fact = dst.buffer.off_chip and same and held, "DCM05"
+        text = "dst is in HBM, one source is the same rows of it, the other is in SBUF"
+    else:
+        named = all(source.rows_from is not None and source.buffer.off_chip for source in others)
+        right, fact = dst.buffer is Buffer.SBUF and bool(again) and named, "DCM06"
+        text = "dst is in SBUF and one of the sources, the other is rows of HBM that an index names"
+    yield check(
+        op,
+        "srcs",
+        E.truth(right and bool(others)),
+        text,
+        "a computing DMA does not add rows that an index names in this form",
+        fact,
+        views=(dst, *sources),
+    )
 
 
 _DMA_COMPUTE = variants(
@@ -128,7 +158,8 @@ register(
             "The DMA engines can add elements on their way. Addition of up to sixteen equally "
             "sized sources is all they do, two of them when one is gathered."
         ),
-        facts=("DCM01", "DCM04", "DCM10"),
+        facts=("DCM01", "DCM04", "DCM05", "DCM06", "DCM10"),
+        twins=twins.COMPUTED,
         on="operation",
         operations=("isa.dma_compute",),
         check=_dma_compute,

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from rules.nki import kit
+from rules.nki.dma import twins
 from rules.nki.dma.memories import OFF_CHIP, REACHED
 from rules.nki.kit import at_least, check, register
 from rules.nki.operands.memories import SBUF
@@ -20,6 +21,7 @@ from verifier.symbolic.tensors import View
 from verifier.symbolic.trace import Operation
 
 _HALVES: Final = frozenset(code for code, size in dt.ITEMSIZE.items() if size == 2)
+_POSITIONS: Final = dt.codes("uint32")
 _AXES: Final = {2: (1, 0), 3: (2, 1, 0), 4: (3, 1, 2, 0)}
 
 
@@ -247,6 +249,52 @@ def _indirect(op: Operation, src: View, mode: str | None, target: Target) -> Ite
         "DTR08",
         values=_ends(src),
     )
+    if src.rows_from is not None:
+        yield from _indices(op, src, src.rows_from, target)
+
+
+def _indices(op: Operation, src: View, indices: View, target: Target) -> Iterator[Check]:
+    """The indices of rows are read column by column, from a tile of full columns."""
+    rows, fact = target.transpose_dma_rows, kit.described(op).flattens
+    count = src.shape[0]
+    found = kit.buffer_check(
+        op, "src", indices, SBUF, "the indices of a DMA transpose are not in SBUF", fact
+    )
+    if found is not None:
+        yield found
+    shaped = E.truth(indices.rank == len(("partition", "column")))
+    fits = E.and_(
+        shaped,
+        kit.divisible(indices.partitions, rows),
+        E.le(rows, indices.partitions),
+        E.le(indices.partitions, target.partitions),
+        E.or_(E.eq(indices.free, 1), E.eq(indices.partitions, target.partitions)),
+        E.ge(indices.elements, count),
+    )
+    yield check(
+        op,
+        "src",
+        fits,
+        f"the indices are in a multiple of {rows} partitions, in all {target.partitions} if they "
+        f"have several columns, and at least as many as rows",
+        "the indices do not fit an indirect DMA transpose",
+        fact,
+        values=(
+            ("partitions of the indices", indices.partitions),
+            ("columns of the indices", indices.free),
+            ("rows of src", count),
+        ),
+        views=(indices,),
+    )
+    yield check(
+        op,
+        "src",
+        indices.dtype.among(_POSITIONS),
+        f"dtype of the indices is uint32 (it is {kit.dtype_words(indices.dtype)})",
+        "the indices of a DMA transpose are uint32",
+        fact,
+        views=(indices,),
+    )
 
 
 def _by_hardware(op: Operation, src: View, target: Target) -> Iterator[Check]:
@@ -315,7 +363,8 @@ register(
             "descriptors follow an index per row, also 16 rows at a time. With dge_mode left open "
             "the compiler picks what fits."
         ),
-        facts=("DTR04", "DTR05", "DTR06", "DTR07", "DTR08", "H75", "OQ17"),
+        facts=("DTR04", "DTR05", "DTR06", "DTR07", "DTR08", "DTR09", "H75", "OQ17"),
+        twins=twins.TRANSPOSED,
         on="operation",
         operations=("isa.dma_transpose",),
         check=_dma_transpose_size,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rules.nki import kit
+from rules.nki import kit, twins
 from rules.nki.kit import at_least, check, register
 from rules.nki.samples import kernel
 from verifier.hardware.targets import Target
@@ -59,6 +59,8 @@ def _reduce_axes(op: Operation, target: Target) -> Iterator[Check]:
         f"the reduced axes are the last ones (they are {written} of {view.rank})",
         "the reduced axes are not the innermost ones",
         rule.loosely if old else fact,
+        # code that was written for the generations before
+        *(("RED02",) if not old and axes == {1} and rule.loosely else ()),
         about=(role,),
         given=(E.truth(0 not in axes),),
         help=("permute the free axes of the view so that the reduced ones come last",),
@@ -76,7 +78,8 @@ register(
             "the access pattern have run through. It can therefore reduce the innermost axes of a "
             "partition, and never across partitions, which are other lanes."
         ),
-        facts=("RED01", "RED08", "L50"),
+        facts=("RED01", "RED02", "RED08", "L50"),
+        twins=twins.AXES,
         on="operation",
         concerns=lambda instruction: instruction.reduces is not None,
         check=_reduce_axes,

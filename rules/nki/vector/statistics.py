@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rules.nki import kit
+from rules.nki import kit, twins
 from rules.nki.kit import check, register
 from rules.nki.samples import kernel
 from verifier.hardware.targets import Target
@@ -20,6 +20,17 @@ def _bn_shape(op: Operation, target: Target) -> Iterator[Check]:
     if data is None:
         return
     triples = kit.role(op, "data").free
+    free = {axis.symbol for axis in data.axes[1:]}
+    if triples is None and not free.isdisjoint(data.mask.free()):
+        yield check(
+            op,
+            "data",
+            E.FALSE,
+            "the mask leaves out no element of a partition",
+            "bn_stats counts the elements that the mask leaves out",
+            "BNS03",
+            help=("take the statistics of a slice of the tile",),
+        )
     if triples is None:
         limit = target.bn_stats_free_max
         yield check(
@@ -82,7 +93,8 @@ register(
             "bn_stats counts, averages and squares up to 512 elements of a partition into two "
             "triples; bn_aggr folds triples into mean and variance."
         ),
-        facts=("BNS01", "BNS02", "BNA01", "BNA02"),
+        facts=("BNS01", "BNS02", "BNS03", "BNA01", "BNA02"),
+        twins=twins.STATISTICS,
         on="operation",
         operations=("isa.bn_stats", "isa.bn_aggr"),
         check=_bn_shape,

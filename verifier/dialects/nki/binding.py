@@ -120,6 +120,8 @@ def _in_order(machine: Machine, signature: Signature, call: Call) -> Call:
         if len(places) < len(call.args) or again or _misplaced(machine, other, call) is not None:
             continue
         meant = places[wrong]
+        if meant == signature.positional[wrong].name:
+            continue  # of another kind, at its own place
         _report(
             machine,
             call.args[wrong].span,

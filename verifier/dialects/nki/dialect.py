@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from verifier.dialects.binding import Bound
@@ -183,6 +184,8 @@ class NkiDialect(PlainDialect):
         if handler is None and instruction is None:
             machine.unmodelled(spoken(api.name), call.span)
             return Opaque(f"the result of {call.text}, which is not modelled")
+        if instruction is not None and isinstance(machine, VM) and machine.importing:
+            frontend.outside(machine, call.text, call.span)
         signature = signature_of(machine, api.name, call)
         if signature is None:
             machine.unmodelled(spoken(api.name), call.span)
@@ -245,6 +248,8 @@ class NkiDialect(PlainDialect):
 
     def subscript(self, machine: Machine, view: View, index: object, span: Span) -> object:
         """``tensor[index]``."""
+        if isinstance(machine, VM):
+            frontend.nested_slice(machine, view, span)
         items = index if isinstance(index, tuple) else (index,)
         if any(isinstance(item, (IndexMask, Range, Ref, str)) for item in items):
             text = f"`{view.name}` is indexed with something that is no integer, slice or array"
@@ -284,6 +289,10 @@ class NkiDialect(PlainDialect):
         if not machine.importing and definition.span not in self._scanned:
             self._scanned.add(definition.span)
             frontend.enter(machine, definition, span)
+
+    def computes(self, machine: VM, path: str, given: Sequence[object], span: Span) -> None:
+        """A library of the host is given a tile."""
+        frontend.compute(machine, path, given, span)
 
     def instantiate(self, machine: VM, cls: Class, span: Span) -> None:
         """An object is one of NKI's."""

@@ -369,6 +369,7 @@ def _gather_tile(
     if machine.api == "beta1":
         view = beta1.gathered(machine, role, view, text, operand.span)
     compared(machine, view)
+    _check_rows(machine, instruction, view, operand.span)
     view = views.use(machine, view, mask, operand.span)
     gathered.operands[name] = replace(operand, value=view)
     gathered.reads.extend(
@@ -399,6 +400,13 @@ def no_operator(machine: Machine, op: str, name: str, span: Span) -> None:
         facts=("L55",),
         help=(f"write `nl.{name}`, or an instruction of `nki.isa` with `op=nl.{name}`",),
     )
+
+
+def _check_rows(machine: Machine, instruction: Instruction, view: View, span: Span) -> None:
+    """Rows that an index names are one to a partition of it, but where columns follow on."""
+    if view.rows_from is not None and not instruction.flattens:
+        rows = view.shape[0] if view.axes else None
+        views.one_per_row(machine, view, view.rows_from, rows, ("DCP05", "X46"), span)
 
 
 def _plain(machine: Machine, value: object, span: Span) -> object:

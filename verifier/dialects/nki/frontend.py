@@ -17,8 +17,14 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.python import hierarchy
 from verifier.symbolic.python.model import Class
 from verifier.symbolic.python.vm import VM
+from verifier.symbolic.tensors import StorageKind, View
 
 RULE: Final = "python-subset"
+
+#: decorators of Beta 1 that ran what they decorated
+_WRAPPERS: Final = frozenset({"baremetal", "benchmark", "profile", "simulate_kernel"})
+#: libraries that compute on the host
+_ON_HOST: Final = frozenset({"jax", "numpy", "scipy", "torch"})
 
 #: the built-in types of which a class may be without being an object of NKI's
 _APART: Final = (BaseException,)
@@ -28,6 +34,17 @@ def prepare(vm: VM, definition: ir.FunctionDef) -> None:
     """Before a kernel is entered: what its signature must not have."""
     if not newer(vm.api, "0.2"):
         return
+    for decorator in definition.decorators:
+        name = _last(decorator.func if isinstance(decorator, ir.Call) else decorator)
+        if name in _WRAPPERS:
+            _reject(
+                vm,
+                decorator.span,
+                "a kernel is decorated with `nki.jit`",
+                f"`{name}` is no decorator of kernels since NKI 0.2",
+                "G48",
+                help=("decorate with `nki.jit`; profile with neuron-profile",),
+            )
     if vm.api == "0.2" and not definition.params:
         _reject(
             vm,
@@ -84,6 +101,57 @@ def instantiate(vm: VM, cls: Class, span: Span) -> None:
         "G33",
         notes=((definition.name_span, "defined here"),),
     )
+
+
+def compute(vm: VM, path: str, given: Sequence[object], span: Span) -> None:
+    """A library of the host is given a tile: it has no values there (NKI-G44)."""
+    if path.partition(".")[0] not in _ON_HOST or not newer(vm.api, "0.2"):
+        return
+    if any(isinstance(v, View) and v.storage.kind is not StorageKind.CONSTANT for v in given):
+        _reject(
+            vm,
+            span,
+            "functions of NKI compute with tensors",
+            f"`{path}` computes on the host, and is given a tensor of the device",
+            "G44",
+            help=("use an instruction of `nki.isa`, or a function of `nki.language`",),
+        )
+
+
+def outside(vm: VM, name: str, span: Span) -> None:
+    """An instruction in the body of a module belongs to no kernel (NKI-N12, NKI-G46)."""
+    vm.check(
+        RULE,
+        E.FALSE,
+        span,
+        "instructions are called in a kernel",
+        f"`{name}` is called where no kernel runs: when the module is imported",
+        facts=("N12", "G46"),
+        help=("move it into a function that `nki.jit` decorates",),
+    )
+
+
+def nested_slice(vm: VM, view: View, span: Span) -> None:
+    """The compiler of 0.2 takes one subscript of a tensor (NKI-G41)."""
+    if vm.api != "0.2" or not view.exact or view.broadcast or view.frame != view.storage.shape:
+        return
+    if _is_part(view):
+        _reject(
+            vm,
+            span,
+            "a tensor is indexed once",
+            f"a part of `{view.name}` is indexed again, which NKI 0.2 does not compile",
+            "G41",
+            help=("index once, with the sum of the offsets",),
+        )
+
+
+def _is_part(view: View) -> bool:
+    """Whether a view is a part of its tensor with the axes in their order."""
+    order = {axis.symbol: place for place, axis in enumerate(view.axes)}
+    places = [order[s] for coord in view.coords for s in coord.free() if s in order]
+    whole = view.shape == view.storage.shape
+    return not whole and places == sorted(places)
 
 
 def _signature(vm: VM, definition: ir.FunctionDef) -> None:
@@ -219,4 +287,4 @@ def _walk(body: Sequence[ir.Node]) -> Iterator[ir.Node]:
             stack.extend(reversed(list(ir.children(node))))
 
 
-__all__ = ["enter", "instantiate", "prepare", "scan"]
+__all__ = ["compute", "enter", "instantiate", "nested_slice", "outside", "prepare", "scan"]

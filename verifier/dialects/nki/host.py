@@ -365,6 +365,17 @@ def _ds(machine: Machine, bound: Bound, call: Call) -> object:
     start = bound.value("start")
     if isinstance(operand.value, Missing):
         return operand.value
+    if isinstance(operand.value, (Register, View)):
+        machine.check(
+            SIGNATURE_RULE,
+            FALSE,
+            operand.span,
+            "size is known when the kernel is compiled",
+            f"the size of `{call.text}` is known on the device alone",
+            facts=("L67",),
+            help=("take the largest size, and mask what is too much; `start` may be a register",),
+        )
+        return Missing(f"a slice of {call.text}", api=True)
     if size is None:
         machine.approximate(LedgerKind.OPAQUE, "the size of `nl.ds` is not known", operand.span)
         return Opaque("a slice of unknown size")
@@ -514,6 +525,23 @@ def replica_group(machine: Machine, call: Call) -> Opaque:
     return RankGroups(call.text, harmless=True, groups=tuple(groups))
 
 
+def _print(machine: Machine, bound: Bound, call: Call) -> object:
+    """Tensors of SBUF and HBM are printed (NKI-L35)."""
+    operand = bound.operands.get("tensor") or bound.operands.get("x")
+    view = None if operand is None else machine.as_view(operand.value, operand.span)
+    if operand is not None and view is not None:
+        machine.check(
+            SIGNATURE_RULE,
+            E.truth(view.buffer is not Buffer.PSUM),
+            operand.span,
+            "the tensor is in SBUF or HBM",
+            f"`{call.text}` does not print from PSUM",
+            facts=("L35",),
+            help=("copy it to SBUF first",),
+        )
+    return None
+
+
 def _harmless(machine: Machine, bound: Bound, call: Call) -> object:
     return Opaque(call.text, harmless=True)
 
@@ -614,7 +642,7 @@ HANDLERS: Final[dict[str, Handler]] = {
     "language.num_programs": _num_programs,
     "language.program_ndim": _program_ndim,
     deviceloops.ORDERED: _harmless,
-    "language.device_print": _nothing,
+    "language.device_print": _print,
     "language.expand_dims": _expand_dims,
     "language.is_hbm": _is_buffer,
     "language.is_sbuf": _is_buffer,

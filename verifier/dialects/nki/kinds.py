@@ -14,6 +14,7 @@ from verifier.dialects.nki.versions import newer
 from verifier.dialects.signature import Parameter, Signature
 from verifier.source.ir import Span
 from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.instruction import Trait
 from verifier.symbolic.machine import Machine
 from verifier.symbolic.python import inputs
 from verifier.symbolic.python.model import Function
@@ -93,7 +94,8 @@ _LISTED: Final = Wanted("a list of tensors", _NAMED | _PLAIN | {Given.TENSOR}, (
 _BY_NAME: Final[dict[str, Wanted]] = {
     **dict.fromkeys(("dtype", "compute_dtype"), _DTYPE),
     "buffer": _MEMORY,
-    **dict.fromkeys(("name", "prefix", "print_prefix"), _TEXT),
+    "name": _TEXT,
+    **dict.fromkeys(("prefix", "print_prefix"), _TEXT._replace(facts=("L35",))),
     **dict.fromkeys(
         (
             *("axes", "axis", "channel_ids", "channel_multiplier", "collective_dim", "imm", "n"),
@@ -102,6 +104,13 @@ _BY_NAME: Final[dict[str, Wanted]] = {
         ),
         _NUMBERS,
     ),
+}
+
+#: parameters whose names mean something else elsewhere
+_OF: Final[dict[tuple[str, str], Wanted]] = {
+    ("isa.register_alloc", "x"): _WHOLE._replace(facts=("REG01",)),
+    ("isa.nonzero_with_count", "index_offset"): _WHOLE._replace(facts=("NZC05",)),
+    ("isa.nonzero_with_count", "padding_val"): _WHOLE._replace(facts=("NZC05",)),
 }
 
 #: parameters of Beta 1 that take members of enumerations, or their names, without a default of it
@@ -120,11 +129,17 @@ def wanted(signature: Signature, parameter: Parameter) -> Wanted | None:
         return _operator(signature)
     if takes is Takes.TILES:
         fact = role.count.fact if role is not None and role.count is not None else "N09"
-        return _LISTED._replace(facts=(fact,))
+        between = instruction is not None and Trait.COLLECTIVE in instruction.traits
+        return _LISTED._replace(facts=(fact, *(("K15",) if between else ())))
     if role is not None and takes is Takes.CONSTANT:
         return _CONSTANT._replace(facts=(role.constant,))
-    if takes is Takes.FLAG:
-        return _FLAG
+    if role is not None and takes is Takes.FLAG:
+        return _FLAG._replace(facts=(role.constant,)) if role.constant else _FLAG
+    special = _OF.get((signature.name, parameter.name))
+    if special is not None:
+        # the compiler of 0.2 took a tensor as well (NKI-REG01)
+        old = signature.generation == "0.2" and signature.name == "isa.register_alloc"
+        return special._replace(never=special.never - {Given.TENSOR}) if old else special
     if takes in (Takes.INTEGER, Takes.INTEGERS):
         return _WHOLE if takes is Takes.INTEGER else _WHOLES
     if takes in (Takes.TILE, Takes.VECTOR) or signature.name in _ASK:
@@ -233,6 +248,9 @@ def misfit(
             f"is given a member of `nisa.{value.kind}`",
             facts,
         )
+    special = _OF.get((signature.name, parameter.name))
+    if special is not None and isinstance(value, float):
+        return Misfit(special.words, f"takes {special.words}, and is given a float", special.facts)
     if takes is None or found not in takes.never:
         return None
     if kind and found in _PLAIN:

@@ -267,7 +267,7 @@ def _ap(machine: Machine, view: View, call: Call) -> object:
     if not newer(machine.api, "0.5") and view.exact and not views.is_whole(view):
         whole = "the pattern is of a whole tensor"
         _misused(machine, view, FALSE, given, whole, "a part for the base", ("X43",))
-    gathered = _check_offsets(machine, view, arguments, pattern)
+    gathered = _check_offsets(machine, view, arguments)
     shift = _known_offset(machine, view, arguments) if dtype is None and gathered is None else None
     return views.ap(
         machine,
@@ -297,9 +297,7 @@ def _known_offset(machine: Machine, view: View, arguments: _Arguments) -> Expr |
     return scalar * product(view.storage.shape[dim + 1 :])
 
 
-def _check_offsets(
-    machine: Machine, view: View, arguments: _Arguments, pattern: list[tuple[Expr, Expr]]
-) -> object:
+def _check_offsets(machine: Machine, view: View, arguments: _Arguments) -> object:
     """A pattern starts at a scalar or gathers rows by a vector of the device, not both.
 
     Returns the vector, as a tensor where it is one.
@@ -320,8 +318,6 @@ def _check_offsets(
     held = None if each is None else machine.as_view(each.value, each.span)
     if each is None or held is None:
         return None if each is None else each.value
-    count = pattern[0][1] if pattern else None
-    views.one_per_row(machine, view, held, count, ("DCP05", "X46"), each.span)
     axis = arguments.value("indirect_dim")
     if isinstance(axis, Expr):
         first = E.eq(axis, 0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from verifier.source import ir
@@ -29,6 +29,9 @@ class PlainDialect:
         """Nothing to do."""
 
     def enter(self, machine: VM, definition: ir.FunctionDef | ir.LambdaExpr, span: Span) -> None:
+        """Nothing to do."""
+
+    def computes(self, machine: VM, path: str, given: Sequence[object], span: Span) -> None:
         """Nothing to do."""
 
     def instantiate(self, machine: VM, cls: Class, span: Span) -> None:

@@ -143,6 +143,7 @@ DMA_TRANSPOSE: Final = Instruction(
     ),
     result=Turned("src"),
     traits=frozenset({Trait.DMA}),
+    flattens="NKI-DTR09",
     skips=Skips("NKI-DTR11"),
     keeps_type="NKI-DTR03",
 )

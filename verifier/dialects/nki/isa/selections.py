@@ -235,6 +235,16 @@ SELECT_REDUCE: Final = Instruction(
     ),
 )
 
+#: what affine_select took first
+_SHORT: Final = FLOAT | dt.codes("int8", "uint8", "int16", "uint16")
+_SELECTABLE: Final = Types(
+    EVERY,
+    "any dtype",
+    "NKI-AFS06",
+    "0.2",
+    before=Types(_SHORT, "a float or an integer of at most 16 bits", "NKI-AFS06"),
+)
+
 AFFINE_SELECT: Final = Instruction(
     name="isa.affine_select",
     summary=(
@@ -256,7 +266,12 @@ AFFINE_SELECT: Final = Instruction(
         Role(name="pattern", takes=Takes.INTEGERS, shape=Counted("dst", "NKI-AFS02")),
         whole("offset"),
         whole("channel_multiplier"),
-        tile("on_true_tile", for_gpsimd("NKI-BUF26"), shape=Streams("dst", "NKI-AFS02")),
+        tile(
+            "on_true_tile",
+            for_gpsimd("NKI-BUF26"),
+            shape=Streams("dst", "NKI-AFS02"),
+            dtypes=_SELECTABLE,
+        ),
         constant("on_false_value", "NKI-AFS03"),
         operator("cmp_op"),
     ),

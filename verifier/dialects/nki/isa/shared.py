@@ -175,9 +175,9 @@ def operator(name: str) -> Role:
     return Role(name=name, takes=Takes.OPERATOR)
 
 
-def switch(name: str, about: str = "") -> Role:
-    """A flag that says what the call does."""
-    return Role(name=name, takes=Takes.FLAG, about=about)
+def switch(name: str, about: str = "", fact: str = "") -> Role:
+    """A flag that says what the call does; ``fact``: that it is known when compiled."""
+    return Role(name=name, takes=Takes.FLAG, about=about, constant=fact)
 
 
 def engines(names: str) -> frozenset[Engine]:

@@ -117,7 +117,9 @@ def _factors(*facts: str) -> tuple[Role, ...]:
 
 
 _ACCUMULATE: Final = switch(
-    "accumulate", "None: the first matmul into a location overwrites, later ones add"
+    "accumulate",
+    "None: the first matmul into a location overwrites, later ones add",
+    "NKI-MMU23",
 )
 MULTIPLIES: Final = unless_set("is_transpose")
 TRANSPOSES: Final = when_set("is_transpose")

@@ -87,6 +87,8 @@ class EnumeratorKind(ConstantKind):
     def call(self, vm: VM, value: Any, call: Call) -> object:
         given = [arg.value for arg in (*call.args, *call.keywords.values())]
         floats = all(isinstance(v, float) or (isinstance(v, Opaque) and v.harmless) for v in given)
+        # functions of the API are ApiRef: what is called here is one of NumPy's, in its place
+        vm.dialect.computes(vm, f"numpy.{value.name}", list(map(vm.settled, given)), call.span)
         what = f"the operator `{value.name}`, called"
         return unknown_call(vm, call, what, call.text, harmless=bool(given) and floats)
 

@@ -375,6 +375,8 @@ class ExternalKind(Kind[VM]):
             return vm.unfollowed(f"what {value.said} does is not followed", call.span)
         if value.path in _QUIET:
             return _quiet(vm, value, call.span)
+        given = [vm.settled(arg.value) for arg in (*call.args, *call.keywords.values())]
+        vm.dialect.computes(vm, value.path, given, call.span)
         return unknown_call(vm, call, value.said, value.path)
 
     def as_int(self, vm: VM, value: Any, span: Span) -> Expr | None:
