@@ -155,6 +155,7 @@ def each_role(field: str) -> dict[tuple[str, str], Any]:
 
 #: element types that the tables before said nothing of
 NEW_ELEMENT_TYPES = {
+    ("isa.affine_select", "on_true_tile"),
     ("collectives.all_gather_v", "metadata_tensor"),
     ("collectives.all_to_all_v", "metadata_tensor"),
     *(("isa.exponential", role) for role in ("max_value", "reduce_init")),
