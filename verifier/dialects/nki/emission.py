@@ -368,8 +368,7 @@ def _gather_tile(
         view = views.expand_dim(machine, view, 1, operand.span)
     if machine.api == "beta1":
         view = beta1.gathered(machine, role, view, text, operand.span)
-    compared(machine, view)
-    _check_rows(machine, instruction, view, operand.span)
+    _check_view(machine, instruction, view, operand.span)
     view = views.use(machine, view, mask, operand.span)
     gathered.operands[name] = replace(operand, value=view)
     gathered.reads.extend(
@@ -402,8 +401,12 @@ def no_operator(machine: Machine, op: str, name: str, span: Span) -> None:
     )
 
 
-def _check_rows(machine: Machine, instruction: Instruction, view: View, span: Span) -> None:
-    """Rows that an index names are one to a partition of it, but where columns follow on."""
+def _check_view(machine: Machine, instruction: Instruction, view: View, span: Span) -> None:
+    """A tile is one, and rows that an index names are one to a partition of the index.
+
+    But for functions that read indices column by column.
+    """
+    compared(machine, view)
     if view.rows_from is not None and not instruction.flattens:
         rows = view.shape[0] if view.axes else None
         views.one_per_row(machine, view, view.rows_from, rows, ("DCP05", "X46"), span)
