@@ -66,6 +66,17 @@ ARRAYS = {
     "jnp.ones((3, 70))": "float32[3, 70]",
     "jax.random.normal(jax.random.PRNGKey(0), (3, 70), dtype=jnp.float16)": "float16[3, 70]",
     "jax.random.randint(key, (3, 70), 0, 9)": "int32[3, 70]",
+    "nl.static_cast(np.ones((3, 70)), nl.bfloat16)": "bfloat16[3, 70]",
+    "np.ones((3, 70)).astype(np.float32 if np.issubdtype(np.int8, np.integer) else int)": (
+        "float32[3, 70]"
+    ),
+    "nl.static_cast(np.ones((3, 72)), nl.float8_e4m3fn_x4)": "float8_e4m3fn_x4[3, 18]",
+    "nl.static_cast(nl.static_cast(np.ones((3, 72)), nl.float8_e4m3fn_x4), np.float32)": (
+        "float32[3, 72]"
+    ),
+    "np.arange(5).repeat(3).astype(np.int32)": "int32[15]",
+    "np.broadcast_to(key, (3, 70)).astype(np.int32)": "int32[3, 70]",
+    "torch.logsumexp(torch.ones(3, 70), dim=-1).to(torch.bfloat16)": "bfloat16[3]",
 }
 
 

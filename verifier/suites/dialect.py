@@ -7,10 +7,10 @@ from typing import Final
 
 from verifier.source.ir import Span
 from verifier.suites import creation, hooks, kinds
-from verifier.suites.given import dtype_of
+from verifier.suites.given import because, dtype_of
 from verifier.suites.launching import launched_by
 from verifier.suites.machine import SuiteVM
-from verifier.suites.values import EMPTY, Constructed, Fixture, Mark, RandomSource
+from verifier.suites.values import EMPTY, ArrayFunction, Constructed, Fixture, Mark, RandomSource
 from verifier.symbolic.dialect import Dialect
 from verifier.symbolic.machine import Call, Machine
 from verifier.symbolic.python.builtin import Table
@@ -24,6 +24,8 @@ from verifier.symbolic.values import ApiRef, ExternalRef, Opaque
 
 #: functions of a kernel API that give back what they are given
 _THEMSELVES: Final = frozenset({"language.nc"})
+#: functions of a kernel API that convert arrays of the host
+_CONVERSIONS: Final = frozenset({"language.static_cast"})
 _MARKS: Final = "pytest.mark."
 
 LIBRARY: Final = Table()
@@ -139,6 +141,9 @@ class SuiteDialect(PlainDialect):
         assert isinstance(machine, SuiteVM)
         if api.name in _THEMSELVES and len(call.args) == 1:
             return call.args[0].value
+        if api.name in _CONVERSIONS:
+            made = creation.made(machine, ArrayFunction("dtypes", "static_cast"), call)
+            return Opaque(because(machine, call)) if made is None else made
         if api.name.rpartition(".")[2][:1].isupper():
             named = tuple((name, arg.value) for name, arg in call.keywords.items())
             return Constructed(api, tuple(arg.value for arg in call.args), named)

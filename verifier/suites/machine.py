@@ -34,7 +34,7 @@ _T = TypeVar("_T")
 #: seconds for one program
 SECONDS: Final = 5.0
 #: seconds for the bodies of a file and of all that it imports
-LOADING: Final = 60.0
+LOADING: Final = 40.0
 
 
 @dataclass(frozen=True, slots=True)

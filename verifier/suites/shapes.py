@@ -17,6 +17,9 @@ from verifier.symbolic.values import Ref
 #: what a function makes of its first argument, an array, and the others; None: it is not known
 Operation = Callable[[Given, Array, int], "object | None"]
 
+#: elements in one of a packed type
+_PACKED: Final = 4
+
 #: functions that are methods as well, by all names that they have; the number is the position of
 #: the argument after the array (1 in a function, 0 in a method)
 FUNCTIONS: Final[dict[str, Operation]] = {}
@@ -92,7 +95,24 @@ for _name, _dtype in (
     METHODS[_name] = _as
 
 
-@_named("astype", "asarray", "array", "tensor", "as_tensor", "static_cast")
+@_named("static_cast")
+def _cast(given: Given, array: Array, after: int) -> object:
+    """A conversion that packs elements and takes them apart: four along the last axis."""
+    dtype = given.dtype(after, None)
+    if dtype is None or array.dtype is None or not array.shape:
+        return None
+    *sizes, last = array.shape
+    packed, packs = (dt.DTYPES[name][1] == "packed" for name in (array.dtype, dtype))
+    if packs and not packed:
+        if last % _PACKED:
+            return None
+        last //= _PACKED
+    elif packed and not packs:
+        last *= _PACKED
+    return Array((*sizes, last), dtype)
+
+
+@_named("astype", "asarray", "array", "tensor", "as_tensor")
 @_named("to", "type", "cast", alone=True)
 def _converted(given: Given, array: Array, after: int) -> object:
     for position, name in ((after, "dtype"), (after + 1, "dtype")):
