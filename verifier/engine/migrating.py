@@ -15,7 +15,9 @@ from typing import Final
 
 from verifier import rulebase
 from verifier.dialects.names import NKI
+from verifier.dialects.nki.binding import REMOVED_RULE, SIGNATURE_RULE
 from verifier.dialects.nki.migration import Change, Visits, migrations
+from verifier.dialects.nki.versions import GENERATIONS
 from verifier.dialects.registry import DIALECTS
 from verifier.engine.judgement import Unit, judgement
 from verifier.engine.memo import Outcome
@@ -58,10 +60,11 @@ def migrated(
     since = known or dialect.infer(_together(project, module, users))
     if dialect.generations.index(since) > dialect.generations.index(request.migrate_to):
         since = request.migrate_to
-    job = _Migration(request, project, module, since, limit)
-    visits, errors = Visits(), list[report.FileError]()
+    errors: list[report.FileError] = []
+    job = _Migration(request, project, module, since, limit, errors)
+    visits = Visits()
     for entry in kernels:
-        errors += job.run(entry, visits)
+        job.run(entry, visits)
     tree = ast.Module(body=list(module.syntax()), type_ignores=[])
     changes = migrations(str(module.path), module.lines, tree, since, request.migrate_to, visits)
     chosen = [c for c in changes if report.chosen(c.rule, request.select, request.ignore)]
@@ -125,8 +128,9 @@ class _Migration:
     module: Module
     since: str
     limit: float
+    errors: list[report.FileError]
 
-    def run(self, entry: KernelEntry, visits: Visits) -> Iterator[report.FileError]:
+    def run(self, entry: KernelEntry, visits: Visits) -> None:
         """Run a kernel under the generation that it is written for."""
         target = self._target(entry)
         E.fresh_context()
@@ -147,34 +151,38 @@ class _Migration:
             finally:
                 solver.release()
         except SourceError as error:
-            yield report.FileError(error.path, error.line, error.message, "syntax")
+            found = report.FileError(error.path, error.line, error.message, "syntax")
+            self.errors.append(found)
         except Exception as error:  # costs this kernel only
             message = f"kernel `{entry.name}`: {describe(error)}"
-            yield report.FileError(str(entry.path), entry.line, message)
+            self.errors.append(report.FileError(str(entry.path), entry.line, message))
 
     def judged(self, entry: KernelEntry, left: Sequence[Change]) -> Outcome:
-        """The kernel under the later generation, once there is nothing left to change."""
+        """The kernel under the later generation, as far as it reads the text as it is.
+
+        A text of Beta 1 says nothing there before it is rewritten.
+        """
         to = self.request.migrate_to
         unit = self._unit(entry, to)
-        if any(change.weight != "note" for change in left):
-            return Outcome(unit.bare("violated"))
+        loud = any(change.weight != "note" for change in left)
         reason = report.Reason(str(entry.path), entry.line, _LATER.format(to))
-        if self.request.migrate_text_only:
-            return Outcome(replace(unit.bare("unknown"), reasons=(reason,)))
-        later = before = self._judgement(entry, unit)
-        if self.since != to:
-            before = self._judgement(entry, self._unit(entry, self.since))
+        unsaid = replace(unit.bare("unknown"), reasons=(reason,))
+        if self.request.migrate_text_only or (loud and self.since == GENERATIONS[0]):
+            return Outcome(unit.bare("violated") if loud else unsaid)
+        try:
+            later = before = self._judgement(entry, unit)
+            if self.since != to:
+                before = self._judgement(entry, self._unit(entry, self.since))
+        except Exception as error:  # costs this kernel only
+            message = f"kernel `{entry.name}`: {describe(error)}"
+            self.errors.append(report.FileError(str(entry.path), entry.line, message))
+            return Outcome(unit.bare("error"))
         if later is None or before is None:
-            return Outcome(replace(unit.bare("unknown"), reasons=(reason,)))
-        known = {(d.rule, d.span) for d in before.diagnostics}
-        new = tuple(
-            d
-            for d in later.diagnostics
-            if d.verdict == "always" or (d.verdict == "sometimes" and (d.rule, d.span) not in known)
-            if not d.part
-        )
+            return Outcome(unit.bare("violated") if loud else unsaid)
+        new = tuple(_only_there(later.diagnostics, before.diagnostics))
         # what it demands of its inputs is as it was
-        return Outcome(replace(later.kernel, precondition=None), new)
+        kernel = replace(later.kernel, precondition=None)
+        return Outcome(replace(kernel, status="violated") if loud else kernel, new)
 
     def _judgement(self, entry: KernelEntry, unit: Unit) -> Outcome | None:
         E.fresh_context()
@@ -205,6 +213,19 @@ class _Migration:
         dialect = DIALECTS[NKI]
         asked = self.request.targets
         return dialect.targets(asked, entry.name, self.module.syntax, entry.keywords, ())[0]
+
+
+def _only_there(
+    later: Iterable[report.Diagnostic], before: Iterable[report.Diagnostic]
+) -> Iterator[report.Diagnostic]:
+    """What is found under the later generation alone, or always fails there."""
+    known = {(d.rule, d.span) for d in before}
+    for diagnostic in later:
+        told = diagnostic.rule in (SIGNATURE_RULE, REMOVED_RULE, report.PRECONDITION)
+        new = (diagnostic.rule, diagnostic.span) not in known
+        certain = diagnostic.verdict == "always" and not diagnostic.part
+        if not told and diagnostic.verdict != "unknown" and (new or certain):
+            yield replace(diagnostic, part=False)
 
 
 def _holds(run: Run, solver: Solver) -> Callable[[Bool, Operation], bool]:
