@@ -74,6 +74,9 @@ ARRAYS = {
     "nl.static_cast(nl.static_cast(np.ones((3, 72)), nl.float8_e4m3fn_x4), np.float32)": (
         "float32[3, 72]"
     ),
+    "np.ones((3, 70)).astype(key)": "_[3, 70]",
+    "torch.ones(3, 70).to(key)": "_[3, 70]",
+    "torch.ones(3, 70).to('cpu').to(device=key)": "float32[3, 70]",
     "np.arange(5).repeat(3).astype(np.int32)": "int32[15]",
     "np.broadcast_to(key, (3, 70)).astype(np.int32)": "int32[3, 70]",
     "torch.logsumexp(torch.ones(3, 70), dim=-1).to(torch.bfloat16)": "bfloat16[3]",

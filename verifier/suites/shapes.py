@@ -12,7 +12,7 @@ from verifier.suites.given import Given, array_of, axes_of, items_of, shape_of, 
 from verifier.suites.values import Array
 from verifier.symbolic.python.heap import UNBOUND, ListBox
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.values import Ref
+from verifier.symbolic.values import Opaque, Ref
 
 #: what a function makes of its first argument, an array, and the others; None: it is not known
 Operation = Callable[[Given, Array, int], "object | None"]
@@ -115,14 +115,16 @@ def _cast(given: Given, array: Array, after: int) -> object:
 @_named("astype", "asarray", "array", "tensor", "as_tensor")
 @_named("to", "type", "cast", alone=True)
 def _converted(given: Given, array: Array, after: int) -> object:
-    for position, name in ((after, "dtype"), (after + 1, "dtype")):
-        value = given.value(position, name)
+    """A conversion, or a move to a device; to what is not known, it may be either."""
+    for position in (after, after + 1):
+        value = given.value(position, "dtype")
         if isinstance(value, Array):
             return Array(array.shape, value.dtype)
-        if value is not UNBOUND and value is not None:
-            dtype = given.dtype(position, None)
-            if dtype is not None:
-                return Array(array.shape, dtype)
+        if value is UNBOUND or value is None:
+            continue
+        dtype = given.dtype(position, None)
+        if dtype is not None or isinstance(value, Opaque):
+            return Array(array.shape, dtype)
     return array
 
 
