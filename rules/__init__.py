@@ -31,6 +31,7 @@ FAMILIES: Mapping[str, str] = {
     "dtypes per chip, windows, products, transfers, and Python that the front end compiles to "
     "something else",
     "host": "Python that dies or misleads while the kernel is traced",
+    "advice": "What would be faster or more precise; off unless `--select advice` asks for it",
     "precondition": "What a kernel demands of its inputs without saying so",
     "suppression": "Comments that take findings back: unused, unknown, blanket, without a reason",
 }

@@ -169,7 +169,7 @@ _REASONS: Final[dict[str, str]] = {
     "information": "informational: nothing that a kernel could get wrong",
     "number": "hardware number: it is in the target tables, which the rules read",
     "value": "runtime value: decided by the data, not by the program text",
-    "performance": "performance or precision hint, not a constraint",
+    "performance": "performance or precision hint: what it costs is not in the text of a kernel",
     "flow": "not decidable statically within one kernel",
     "documentation": "about the documentation, not about kernels",
     "question": "open question: the sources do not settle it, and no rule takes a side",

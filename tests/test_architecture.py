@@ -510,7 +510,7 @@ OWN_NUMBERS = {
     "rules/tpu/memory.py:_WITNESSES",
 }
 #: Calls that hold a rule's documentation and its examples.
-DOCUMENTATION = {"Rule", "Twin", "kernel", "variants", "format"}
+DOCUMENTATION = {"Rule", "advise", "Twin", "kernel", "variants", "format"}
 
 
 def literals(node: ast.AST, least: int) -> Iterator[ast.Constant]:

@@ -7,7 +7,7 @@ solver; on plain ones the predicate folds to true or false at once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, Final
@@ -179,6 +179,20 @@ class Rule:
     by_use: bool = False
     #: needs no inputs: functions that no kernel reaches are judged, too
     unreached: bool = False
+
+
+#: the family of rules that nothing breaks: what would be faster, or more precise
+ADVICE: Final = "advice"
+
+
+def is_checked(rule: Rule, select: Collection[str], ignore: Collection[str]) -> bool:
+    """Whether a rule is checked; advice is given only where somebody asks for it.
+
+    ``select`` and ``ignore`` are ids; an empty ``select`` means all rules but advice.
+    """
+    if rule.id in ignore:
+        return False
+    return rule.id in select or not (select or rule.family == ADVICE)
 
 
 @dataclass(slots=True)

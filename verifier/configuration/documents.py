@@ -284,7 +284,7 @@ def answer(
     settings = Settings(
         targets=value(table.TARGETS),
         api_version=value(table.API_VERSION),
-        select=value(table.SELECT),
+        select=_besides(value(table.SELECT)),
         ignore=value(table.IGNORE),
         severity=value(table.SEVERITY),
         contracts=value(table.CONTRACTS),
@@ -295,6 +295,18 @@ def answer(
         cache_dir=value(table.CACHE_DIR),
     )
     return settings, layer
+
+
+def _besides(select: tuple[str, ...]) -> tuple[str, ...]:
+    """What is checked: advice alone comes on top of everything else."""
+    if not select:
+        return select
+    from verifier.rulebase import ADVICE, all_rules
+
+    advice = {rule.id for rule in all_rules() if rule.family == ADVICE}
+    if not advice.issuperset(select):
+        return select
+    return tuple(rule.id for rule in all_rules() if rule.family != ADVICE or rule.id in select)
 
 
 def _for_files(layer: Layer, files: frozenset[str]) -> Layer:

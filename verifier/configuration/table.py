@@ -142,8 +142,9 @@ SELECT = Setting(
     True,
     "list of rules",
     _NONE,
-    "every rule",
-    "Check these rules only. Sets aside what levels below this one select and ignore.",
+    "every rule but `advice`",
+    "Check these rules only; `advice` alone comes on top of the rest. Sets aside what levels below "
+    "this one select and ignore.",
     '["matmul", "memory"]',
     read.rules,
     replaced,

@@ -62,14 +62,20 @@ _RECURSION_LIMIT = 6000
 
 
 def analyze_source(
-    text: str, *, target: str = targets.DEFAULT, api_version: str | None = None
+    text: str,
+    *,
+    target: str = targets.DEFAULT,
+    api_version: str | None = None,
+    select: tuple[str, ...] = (),
 ) -> report.FileResult:
     """The report of a source text that is not a file; paths in it are of a file that is gone."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "kernel.py")
         path.write_text(text, encoding="utf-8")
         return analyze_file(
-            report.FileRequest(path=str(path), targets=(target,), api_version=api_version)
+            report.FileRequest(
+                path=str(path), targets=(target,), api_version=api_version, select=select
+            )
         )
 
 

@@ -193,8 +193,8 @@ def _judged(
     """Discharge the obligations of a run."""
     entry = unit.entry
     rules = rulebase.of_dialect(entry.dialect)
-    chosen = report.chosen
-    selected = {rule.id for rule in rules if chosen(rule.id, request.select, request.ignore)}
+    checked = rulebase.is_checked
+    selected = {rule.id for rule in rules if checked(rule, request.select, request.ignore)}
     around = _around(unit.module, entry, unit.api, selected)
     within = clock.until(Share.DEMAND)
     pending = [*around, *obligations.of_run(run, unit.target, selected, rules, within)]
@@ -212,7 +212,7 @@ def _judged(
         reasons += more
     discharger = Discharger(run, solver)
     result = discharger.discharge(pending, clock.until(Share.DECIDE))
-    verdicts += result.verdicts
+    verdicts += filter(_told, result.verdicts)
     reasons += _reasons(run)
     for verdict in verdicts:
         if verdict.kind is VerdictKind.UNKNOWN and not verdict.late:
@@ -307,6 +307,12 @@ def _reasons(run: Run) -> list[report.Reason]:
         span = run.trace.span
         out.append(report.Reason(span.path, span.line, "a returned value is not followed"))
     return out
+
+
+def _told(verdict: Verdict) -> bool:
+    """Whether a verdict counts: advice does where it is good for every input."""
+    advice = verdict.obligation.rule.family == rulebase.ADVICE
+    return not advice or verdict.kind is VerdictKind.ALWAYS
 
 
 def _counts(verdicts: Sequence[Verdict]) -> report.ObligationCounts:

@@ -106,7 +106,7 @@ class Rules:
         """The rules of a dialect, or one of them; ``about``: the one that a run is made for."""
         found = Rules({}, [], [], {}, [], {})
         for rule in rulebase.of_dialect(dialect):
-            if only not in (None, rule.id):
+            if only not in (None, rule.id) or rule.family == rulebase.ADVICE:
                 continue
             found.by_id[rule.id] = rule
             for monitor in rule.monitors:

@@ -48,6 +48,14 @@ class Target:
     quadrant: int  # NKI-H45: partitions per quadrant
     lnc_max: int  # NKI-H41: logical core degree
     device_bytes: int  # NKI-H36: HBM of a device
+    dma_bytes_least: int  # NKI-H63: below it a transfer costs what starts it
+    dma_bytes_good: int  # NKI-H63, NKI-D13: what it should move per partition
+    stride_bytes_full: int  # NKI-H56, NKI-A09: the widest innermost step at full bandwidth
+    start_cycles: int  # NKI-H57: from one instruction to the next, at least
+    vector_width: int  # NKI-H24: elements of the Vector Engine per cycle, of 32 bits
+    scalar_width: int  # NKI-H25: those of the Scalar Engine
+    single_passes: int  # passes of a matmul of float32: its products are made of parts
+    reciprocal_cycles: int  # NKI-RCP02: per element
     capabilities: frozenset[Capability]
 
     def has(self, capability: Capability) -> bool:
@@ -147,6 +155,14 @@ def _target(
         quadrant=QUADRANT,
         lnc_max=lnc,
         device_bytes=hbm_gib * 1024**3,
+        dma_bytes_least=256,
+        dma_bytes_good=2048,
+        stride_bytes_full=16,
+        start_cycles=64,
+        vector_width=256 if capabilities else 128,
+        scalar_width=128,
+        single_passes=4,
+        reciprocal_cycles=8,
         capabilities=capabilities,
     )
 

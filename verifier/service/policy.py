@@ -76,13 +76,13 @@ class Policy:
 
         What a contract from outside the configuration leaves out may need every suppression.
         """
-        from verifier.rulebase import all_rules
+        from verifier.rulebase import all_rules, is_checked
 
         known = self._of.get(_absolute(path))
-        rules = (rule.id for rule in all_rules())
+        rules = {rule.id for rule in all_rules()}
         if known is not None:
-            settings = known.settings
-            rules = (rule for rule in rules if chosen(rule, settings.select, settings.ignore))
+            select, ignore = known.settings.select, known.settings.ignore
+            rules = {rule.id for rule in all_rules() if is_checked(rule, select, ignore)}
         spared = ("unused-suppression",) if self.configurations.overrides.contracts else ()
         return frozenset(rules).difference(spared)
 

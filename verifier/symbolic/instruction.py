@@ -166,6 +166,7 @@ class Trait(Enum):
     PACKED = "multiplies packed elements that share scales"
     DMA = "moves data by DMA"
     COLLECTIVE = "is between ranks"
+    COPIES = "copies a tile, or converts it"
     RANDOM = "draws numbers: twice the same call is not the same"
     #: barriers, registers, code of one's own, addresses out of registers
     NO_LANES = "does not stream tiles through the lanes of an engine"

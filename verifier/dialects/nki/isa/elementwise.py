@@ -266,6 +266,7 @@ TENSOR_COPY: Final = Instruction(
     indirection=indirect("dst src", "src", engines="scalar vector"),
     footprint=copies("src"),
     result=Like(("src",)),
+    traits=frozenset({Trait.COPIES}),
 )
 
 
