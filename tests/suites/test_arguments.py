@@ -242,3 +242,24 @@ def test_a_limit_and_what_is_not_read_are_said(
 
 def test_kernels_of_fixtures_parse() -> None:
     compile(KERNELS, "kernels.py", "exec")
+
+
+@pytest.mark.parametrize(("member", "status"), [("ROWS", 0), ("COLUMNS", 1)])
+def test_a_contract_names_what_the_kernel_does_not_import(
+    member: str, status: int, project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (project / "pack").mkdir()
+    (project / "pack" / "__init__.py").write_text("")
+    (project / "pack" / "modes.py").write_text(
+        "import enum\n\nclass Order(enum.Enum):\n    ROWS = 1\n    COLUMNS = 500\n"
+    )
+    text = WORKING.replace("range(mode.value)", "range(1)").replace("(R, C), dtype=x.dtype, buffer"
+        "=nl.sbuf", "(R * mode.value, C), dtype=x.dtype, buffer=nl.sbuf")  # fmt: skip
+    (project / "scaled.py").write_text(text.replace("dst=tile, src=x", "dst=tile[0:R], src=x"))
+    contract = f"scaled(x: fp32[96, 70], mode: pack.modes.Order.{member})"
+    command = ["check", "scaled.py", "--no-cache", "--format", "concise", "--contract", contract]
+    assert main(command) == status, capsys.readouterr().out
+    wrong = contract.replace(member, "ROW")
+    assert main([*command[:-1], wrong]) == 2 or "no `pack.modes.Order.ROW`" in "".join(
+        capsys.readouterr()
+    )
