@@ -14,6 +14,8 @@ from rules.memory.order import Barriers, Foreign, reads_of_others, result_of, sa
 from rules.memory.winners import Winner, winners
 from rules.memory.words import allocation_note, element
 from verifier.dialects.names import NKI, PPL
+from verifier.hardware.catalogue import Hardware
+from verifier.hardware.chips import Chip
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Monitor, Note, Rule, register
@@ -165,7 +167,7 @@ def _disjoint(
     loop, storage = first.loops[level], first.view.storage
     other = copy(second, level, above=loop.index, instance=tensor(first.view))
     predicate, given, reason = _no_common_element(first, known, other)
-    if other is not None and predicate is not E.TRUE and beside is INSTANCES:
+    if other is not None and predicate is not E.TRUE and beside is not ITERATIONS:
         predicate = E.or_(predicate, _alike(table, first, second, level, other))
     later = other.private[0].index if other is not None and other.private else loop.index
     index_name = loop.name or "i"
@@ -324,10 +326,11 @@ def foreign_read(event: ForeignRead, target: Target) -> Iterator[Check]:
     yield _own_only(event.name, event.span, event.written)
 
 
-def foreign_write(event: ForeignWrite, target: Target) -> Iterator[Check]:
-    """Two instances of a run write one element."""
+def foreign_write(event: ForeignWrite, target: Hardware) -> Iterator[Check]:
+    """Two instances of a run, or two cores of a TPU, write one element."""
     again = event.again if event.again != event.span else None
-    words = _written_once(INSTANCES, "", event.name, event.span, again, event.span)
+    beside = CORES if isinstance(target, Chip) else INSTANCES
+    words = _written_once(beside, "", event.name, event.span, again, event.span)
     yield replace(words, notes=tuple(note for note in words.notes if note.span != event.span))
 
 

@@ -156,7 +156,7 @@ class Instances:
         parts: list[object] = [operation.name, str(operation.accumulates)]
         for role, operand in operation.operands.items():
             if role not in bounds and not isinstance(operand.value, View):
-                known = _settled(operand.value)
+                known = settled(operand.value)
                 if known is None:
                     return None
                 parts += (role, *known)
@@ -259,7 +259,7 @@ def _alike(first: _Event, second: _Event) -> bool:
     return same or alike or (first.adds and second.adds)
 
 
-def _settled(value: object) -> tuple[object, ...] | None:
+def settled(value: object) -> tuple[object, ...] | None:
     """What a value is compared by; None if it may be another one in another instance."""
     if isinstance(value, Expr):
         return (value.const,) if value.is_const else None
@@ -269,7 +269,7 @@ def _settled(value: object) -> tuple[object, ...] | None:
         return (type(value), value)
     if not isinstance(value, tuple):
         return None
-    parts = [_settled(item) for item in value]
+    parts = [settled(item) for item in value]
     return None if None in parts else (len(parts), *parts)
 
 

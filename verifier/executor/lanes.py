@@ -179,6 +179,7 @@ class ByteMemory:
     """
 
     __slots__ = (
+        "__weakref__",
         "consumed",
         "data",
         "flags",

@@ -23,6 +23,7 @@ from verifier.executor.pipelines import Pipelines
 from verifier.executor.semantics.casts import NUMPY
 from verifier.executor.semantics.tpu import MEANINGS, SemanticsMissing
 from verifier.executor.semantics.tpu.base import Function
+from verifier.executor.stores import Part, Stores, several
 from verifier.executor.tpu import (
     BufferStorage,
     Region,
@@ -154,11 +155,14 @@ def execute(machine: ConcreteMachine, operation: Operation) -> None:
         barrier = machine.state.get("barrier")
         if instruction.waits and callable(barrier):
             machine.state["waits at"] = operation.span
+            machine.program.waited += 1
             barrier()
         return
     try:
         used = list(_used(machine, operation))
         _before(machine, operation, used)
+        shared = _parts_of(operation, used) if several(machine.program) else []
+        held = _stores(machine).before(shared) if shared else []
         if machine.options.shapes_only:
             for each in used:
                 for memory, place in each.parts if each.writes else ():
@@ -169,6 +173,8 @@ def execute(machine: ConcreteMachine, operation: Operation) -> None:
                 raise SemanticsMissing(operation.name)
             regions = {each.role: each.region for each in used}
             _computed(function, operation, LaneOperands(machine, operation, regions))
+        if shared:
+            _stores(machine).after(machine.program, operation, shared, held)
         _destroyed(machine, used)
     except OutsideError as error:
         if _reported(machine):
@@ -176,6 +182,30 @@ def execute(machine: ConcreteMachine, operation: Operation) -> None:
         raise UnsupportedError(
             f"`{operation.call_text}` reaches outside of memory: {error}", operation.span
         ) from None
+
+
+def _stores(machine: ConcreteMachine) -> Stores:
+    """What the cores of a launch have stored to memory that they share."""
+    shared = machine.state.setdefault("shared", {})
+    assert isinstance(shared, dict)
+    found = shared.setdefault("stores", Stores(machine.meet, not machine.options.shapes_only))
+    assert isinstance(found, Stores)
+    return found
+
+
+def _parts_of(operation: Operation, used: list[_Used]) -> list[Part]:
+    """The operands of an operation of one of several cores."""
+    found = []
+    for each in used:
+        view = operation.view(each.role)
+        shared = view is not None and not view.buffer.on_chip
+        name = view.storage.name if view is not None else each.role
+        span = operation.span_of(each.role)
+        found += [
+            Part(each.role, name, memory, place, span, each.reads, each.writes, shared)
+            for memory, place in each.parts
+        ]
+    return found
 
 
 def _computed(function: Function, operation: Operation, operands: LaneOperands) -> None:

@@ -1,0 +1,213 @@
+"""What the cores of a TPU store to the memory that they share, between two barriers.
+
+Two cores may store the same numbers to one place; if they store others, which of them stay is left
+to chance. Where a run computes numbers, the bytes are compared. Where it does not, they are the
+same if both cores have made them in the same way, out of the same inputs: what tensors hold is
+numbered by how it was made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from math import prod
+from typing import Any, Final
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from verifier.executor.instances import settled
+from verifier.executor.lanes import Array, Block, ByteMemory, Place
+from verifier.executor.programs import Program
+from verifier.source.ir import Span
+from verifier.symbolic.instruction import Trait
+from verifier.symbolic.memory.content import constant, moved
+from verifier.symbolic.memory.events import ForeignWrite
+from verifier.symbolic.memory.index import accumulates
+from verifier.symbolic.tensors import View
+from verifier.symbolic.trace import Operation
+
+#: what notes of writers are kept in
+_STAMP: Final = np.dtype(np.int32)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """An operand of an operation: a part of a memory. ``shared``: the cores have it in common."""
+
+    role: str
+    name: str
+    memory: ByteMemory
+    place: Place
+    span: Span
+    reads: bool
+    writes: bool
+    shared: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Store:
+    """Which core stores, in which part of the text, and after how many barriers.
+
+    ``made``: how, as a number; None: not known.
+    """
+
+    core: tuple[int, ...]
+    waited: int
+    span: Span
+    made: int | None
+
+
+@dataclass(slots=True)
+class Stores:
+    """Notes of one launch; ``meet`` is told of two cores whose stores nothing orders.
+
+    ``numbers``: the run computes them.
+    """
+
+    meet: Callable[[object], bool]
+    numbers: bool
+    #: by number; the first stands for none
+    _known: list[_Store | None] = field(default_factory=lambda: [None])
+    #: per byte of a memory, the number of its last store
+    _last: WeakKeyDictionary[ByteMemory, NDArray[np.int32]] = field(
+        default_factory=WeakKeyDictionary
+    )
+    #: how the contents of memories that a core has for itself were made
+    _contents: WeakKeyDictionary[ByteMemory, int | None] = field(default_factory=WeakKeyDictionary)
+    #: those numbers that stand for one number everywhere
+    _constants: set[int] = field(default_factory=set)
+    _ways: dict[tuple[object, ...], int] = field(default_factory=dict)
+
+    def before(self, parts: Sequence[Part]) -> list[tuple[Part, Array]]:
+        """What is in shared memory where an operation will write, for :meth:`after`."""
+        return [
+            (part, part.memory.read(part.place, _bits(part.place)) if self.numbers else _NOTHING)
+            for part in parts
+            if part.writes and part.shared and part.memory.inside(part.place)
+        ]
+
+    def after(
+        self,
+        program: Program,
+        operation: Operation,
+        parts: Sequence[Part],
+        before: Sequence[tuple[Part, Array]],
+    ) -> None:
+        """An operation was done: told of if another core has stored something else there."""
+        made = self._made(operation, parts)
+        for part in parts:
+            if part.writes and not part.shared:
+                self._contents[part.memory] = self._next(made, self._contents.get(part.memory, 0))
+        if _orderless(operation):
+            return
+        for part, old in before:
+            self._stored(_Store(program.index, program.waited, part.span, made), part, old)
+
+    def _stored(self, own: _Store, part: Part, held: Array) -> None:
+        memory, place = part.memory, part.place
+        number = len(self._known)
+        self._known.append(own)
+        changed = held != memory.read(place, _bits(place)) if self.numbers else None
+        stamps = self._last.get(memory)
+        if stamps is None:
+            stamps = self._last[memory] = np.zeros(max(1, memory.size), _STAMP)
+        others: set[int] = set()
+        for block, window in _stamps(stamps, place):
+            first, last = block.channels
+            there = window
+            if changed is not None:
+                there = window[changed[:, first:last].reshape(block.shape)]
+            others.update(int(stamp) for stamp in np.unique(there))
+            window[...] = number
+        for other in sorted(others):
+            known = self._known[other]
+            if known is None or known.core == own.core or known.waited != own.waited:
+                continue
+            if self.numbers or own.made is None or known.made != own.made:
+                one, again = sorted((known, own), key=lambda store: store.core)
+                self.meet(ForeignWrite(part.name, one.span, again.span))
+                return
+
+    def _next(self, made: int | None, before: int | None) -> int | None:
+        """As what is written, of a memory that held something."""
+        if made is None or before is None:
+            return None
+        if made in self._constants and before in (0, made):
+            return made  # of what was not written nothing can be read
+        return self._way((before, made))
+
+    def _made(self, operation: Operation, parts: Sequence[Part]) -> int | None:
+        """The number of how an operation makes what it writes, and where; None: not known.
+
+        Of one number that is written everywhere it does not matter where.
+        """
+        value = constant(operation)
+        if value is not None:
+            number = self._way(("constant", value))
+            self._constants.add(number)
+            return number
+        instruction = operation.instruction
+        if instruction is None or Trait.RANDOM in instruction.traits:
+            return None
+        if instruction.footprint.orders or instruction.footprint.remembers(operation):
+            return None
+        way: list[object] = [operation.name, str(operation.accumulates)]
+        passed = moved(operation)
+        for part in parts:
+            if part.role == passed and (held := self._held(part)) in self._constants:
+                return held
+        for role, operand in operation.operands.items():
+            if not isinstance(operand.value, View):
+                known = settled(operand.value)
+                if known is None:
+                    return None
+                way += (role, *known)
+        for part in parts:
+            way += (part.role, part.place)
+            if part.reads:
+                held = self._held(part)
+                if held is None:
+                    return None
+                way.append(held)
+        return self._way(tuple(way))
+
+    def _held(self, part: Part) -> int | None:
+        """The number of how what a memory holds was made: 0 if nothing was put there."""
+        if not part.shared:
+            return self._contents.get(part.memory, 0)
+        # who writes to a buffer may do so before another core reads it
+        given = part.memory.full and not part.memory.touched
+        return self._way(("given", id(part.memory))) if given else None
+
+    def _way(self, parts: tuple[object, ...]) -> int:
+        return self._ways.setdefault(parts, len(self._ways) + 1)
+
+
+_NOTHING: Final = np.zeros(0, np.uint8)
+
+
+def several(program: Program) -> bool:
+    """Whether a launch has other cores than this one."""
+    return prod(program.grid) > 1
+
+
+def _orderless(operation: Operation) -> bool:
+    """Whether it does not matter which of several cores does an operation last."""
+    instruction = operation.instruction
+    repeatable = instruction is not None and Trait.REPEATABLE in instruction.traits
+    return repeatable or accumulates(operation)
+
+
+def _bits(place: Place) -> np.dtype[Any]:
+    return np.dtype(f"u{place.itemsize}")
+
+
+def _stamps(stamps: NDArray[np.int32], place: Place) -> Iterator[tuple[Block, NDArray[np.int32]]]:
+    """Of each block of a place the notes of its bytes: those of an element along the last axis."""
+    size = _STAMP.itemsize
+    for block in place.blocks:
+        shape = (*block.shape, place.itemsize)
+        steps = (*(step * size for step in block.steps), size)
+        yield block, np.ndarray(shape, _STAMP, stamps, block.offset * size, steps)
