@@ -12,11 +12,13 @@ from rules.memory import examples
 from rules.memory.cases import Copy, contains, copy, covered_point, dominates
 from rules.memory.defined import Flow, Read, regions
 from rules.memory.samples import determined, possible
+from rules.memory.tails import tiling_loop
 from rules.memory.words import (
     allocation_note,
     coordinate_name,
     element,
     partly_written,
+    reach,
     region,
     write_note,
 )
@@ -35,7 +37,7 @@ from verifier.symbolic.memory.events import (
     UndefinedRead,
     Wasted,
 )
-from verifier.symbolic.memory.index import Access, Index, index, tensor
+from verifier.symbolic.memory.index import Access, Index, Uses, index, tensor
 from verifier.symbolic.tensors import LoopKind, Storage, StorageKind, View
 from verifier.symbolic.trace import Trace
 
@@ -311,7 +313,18 @@ def _unwritten_parameters(table: Index) -> Iterator[Check]:
             reason=found.reason,
             path=found.path,
             order=found.order,
+            severity=None if trace.dialect == PPL and _rounded_down(uses) else whole.severity,
         )
+
+
+def _rounded_down(uses: Uses) -> bool:
+    """Whether a loop goes through a tensor in tiles, and a rest smaller than a tile is left out."""
+    for dimension, extent in enumerate(uses.storage.shape):
+        tiled = any(tiling_loop(write, dimension, extent) for write in uses.writes)
+        ends = [reach(write, dimension) for write in uses.writes]
+        if tiled and all(end is not None and E.lt(end[1], extent) is E.TRUE for end in ends):
+            return True
+    return False
 
 
 def _parameter_written(name: str, span: Span) -> Check:

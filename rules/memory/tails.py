@@ -46,7 +46,7 @@ def _tail(uses: Uses, dimension: int, targets: list[Uses]) -> Iterator[Check]:
         (
             (read, loop)
             for read in uses.reads
-            if (loop := _tiling_loop(read, dimension, extent)) is not None
+            if (loop := tiling_loop(read, dimension, extent)) is not None
         ),
         None,
     )
@@ -122,7 +122,7 @@ def _factor(term: Expr) -> str:
     return text if term.is_const or term.as_atom() is not None else f"({text})"
 
 
-def _tiling_loop(read: Access, dimension: int, extent: Expr) -> Loop | None:
+def tiling_loop(read: Access, dimension: int, extent: Expr) -> Loop | None:
     """The loop that walks the dimension tile by tile, a floor division of it long."""
     view = read.view
     coord = view.coords[dimension]
@@ -334,7 +334,7 @@ register(
         facts=("NKI-X11",),
         on="trace",
         check=dropped_tails,
-        monitors=(Monitor(Reached, tail_unread, asked=True),),
+        monitors=(Monitor(Reached, tail_unread, meant=True),),
         replayed=Replayed(Shown.STATED, whole=True),
         failing=examples.TAIL_FAILING,
         passing=examples.TAIL_PASSING,

@@ -371,5 +371,45 @@ def test_a_parameter_written_in_part_is_reported_as_check_does(
     twins = ROOT / "fixtures/nki/memory/output_twins.py"
     given = [word for argument in arguments for word in ("--arg", argument)]
     done = command(f"{twins}::{kernel}", *given, "--shapes-only")
-    assert done.returncode == 0
-    assert ("warning[output-not-written]: not all of `y` is written" in done.stdout) is said
+    assert done.returncode == int(said)  # with other inputs it writes all of it: silently wrong
+    assert ("error[output-not-written]: not all of `y` is written" in done.stdout) is said
+
+
+TAIL = """\
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def summed(x):
+    P, D = x.shape
+    assert P == 30 and x.dtype == nl.float32 and D >= 50
+    out = nl.ndarray((P, 1), dtype=nl.float32, buffer=nl.shared_hbm)
+    s = nl.ndarray((P, 1), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.memset(dst=s, value=0.0)
+    for j in range({trips}):
+        t = nl.ndarray((P, 50), dtype=nl.float32, buffer=nl.sbuf)
+        p = nl.ndarray((P, 1), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.dma_copy(dst=t, src=x[:, nl.ds(50 * j, 50)])
+        nisa.tensor_reduce(dst=p, op=nl.add, data=t, axis=1)
+        nisa.tensor_tensor(dst=s, data1=s, data2=p, op=nl.add)
+    nisa.dma_copy(dst=out, src=s)
+    return out
+"""
+
+
+@pytest.mark.parametrize(
+    ("trips", "depth", "said"),
+    [("D // 50", 151, True), ("D // 50", 150, False), ("1", 151, False)],
+)
+def test_a_tail_that_is_never_read_is_reported_as_check_does(
+    tmp_path: Path, trips: str, depth: int, said: bool
+) -> None:
+    """A kernel may mean to read the beginning only: the one whose loop rounds down does not."""
+    path = tmp_path / "kernel.py"
+    path.write_text(TAIL.format(trips=trips), encoding="utf-8")
+    done = command(f"{path}::summed", "--arg", f"x=fp32[30,{depth}]")
+    assert done.returncode == int(said), done.stdout
+    message = "error[input-tail-dropped]: the tail of `x` along dimension 1 is never read"
+    assert (message in done.stdout) is said

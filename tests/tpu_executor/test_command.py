@@ -5,9 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 from click.testing import CliRunner, Result
 
 from verifier.cli.run import command
+from verifier.engine import analyze_file
+from verifier.report.model import FileRequest
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 
@@ -79,6 +82,43 @@ def test_ppl_on_cores(tmp_path: Path) -> None:
     assert found.exit_code == 0, found.output
     arrays = np.load(saved)
     assert np.array_equal(arrays["out0"], arrays["x_ptr"] * np.float32(2) + arrays["y_ptr"])
+
+
+LOST = """\
+import ppl
+import ppl.language as pl
+
+
+# tilelint: contract (out_ptr: fp32[{rows}, 50], x_ptr: fp32[{rows}, 50])
+@ppl.jit
+def lost(out_ptr, x_ptr):
+    x_all = pl.gtensor([1, {rows}, 1, 50], pl.GLOBAL, x_ptr)
+    out_all = pl.gtensor([1, {rows}, 1, 50], pl.GLOBAL, out_ptr)
+    for r in range({trips}):
+        x = pl.make_tensor([1, 8, 1, 50], pl.float32)
+        pl.dma.load(x, x_all.sub_view([1, 8, 1, 50], [0, 8 * r, 0, 0]))
+        pl.dma.store(out_all.sub_view([1, 8, 1, 50], [0, 8 * r, 0, 0]), x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("rows", "trips", "severity"),
+    [
+        (30, "30 // 8", "error"),  # a rest of less than a tile: the loop rounds down
+        (30, "2", "warning"),  # two tiles may be meant
+        (32, "32 // 8", ""),
+    ],
+)
+def test_rows_that_are_never_stored(tmp_path: Path, rows: int, trips: str, severity: str) -> None:
+    path = tmp_path / "kernel.py"
+    path.write_text(LOST.format(rows=rows, trips=trips), encoding="utf-8")
+    result = analyze_file(FileRequest(str(path), targets=("bm1690",)))
+    said = [d.severity for d in result.diagnostics if d.rule == "output-not-written"]
+    assert said == [severity] * bool(severity)
+    arguments = [f"--arg={name}=fp32[{rows}, 50]" for name in ("out_ptr", "x_ptr")]
+    found = run(f"{path}::lost", "--target", "bm1690", *arguments)
+    assert found.exit_code == int(severity == "error"), found.output
+    assert (f"{severity}[output-not-written]" in found.output) == bool(severity)
 
 
 def test_a_file_that_launches_its_kernel(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ from verifier.dialects.names import OKK, PPL
 if TYPE_CHECKING:
     from verifier.executor.arguments import Argument
     from verifier.executor.protocol import Reply, Request
-    from verifier.report.model import Diagnostic
+    from verifier.report.model import Diagnostic, Severity
 
 _PASSED = 0
 _VIOLATED = 1
@@ -126,20 +127,36 @@ def command(
 
 
 def _confirmed(doubts: list[Diagnostic], request: Request) -> list[Diagnostic]:
-    """Findings that one input is not enough for, as far as a check of all inputs has them, too."""
+    """Findings that one input is not enough for, as far as a check of all inputs has them, too.
+
+    They are as severe as that check has them.
+    """
     if not doubts:
         return []
     from verifier.engine import analyze_file
-    from verifier.report.model import FileRequest
+    from verifier.report.model import FileRequest, Need
+    from verifier.service.preconditions import stated
 
     target = (request.target,) if request.target else ()
     asked = FileRequest(path=request.path, targets=target, api_version=request.api_version)
-    said = {
-        (d.rule, d.message)
-        for d in analyze_file(asked).diagnostics
-        if d.kernel == request.name and d.verdict != "unknown"
-    }
-    return [doubt for doubt in doubts if (doubt.rule, doubt.message) in said]
+    said: dict[tuple[str, str], Severity] = {}
+    result = stated(analyze_file(asked), None, wanted=True, severity={})
+    found = [d for d in result.diagnostics if d.kernel == request.name]
+    for d in found:
+        if d.verdict == "unknown":
+            continue
+        severity = d.severity
+        for whole in found:  # a part of the precondition is as severe as that
+            if d.part and whole.precondition is not None:
+                if whole.precondition.concerns(Need(d.rule, d.span)):
+                    severity = whole.severity
+        if said.get((d.rule, d.message)) != "error":
+            said[d.rule, d.message] = severity
+    return [
+        replace(doubt, severity=said[doubt.rule, doubt.message])
+        for doubt in doubts
+        if (doubt.rule, doubt.message) in said
+    ]
 
 
 def _kernel(text: str) -> tuple[Path, str]:
