@@ -216,14 +216,18 @@ def _stale(access: Access, uses: Uses, target: Target) -> Iterator[Check]:
     found: list[_Use] = []
     parts: list[Bool] = []
     exact = access.view.exact
+    told: set[int] = set()
     for use in _uses_before(access, uses):
+        if use.level in told:
+            continue  # there is no earlier iteration, or that is said already
         if len(found) == _MOST_WAYS:
             parts, exact = [E.FALSE], False
             break
         plain = _every_iteration(access, uses, use)
-        if plain is not None:
+        if plain is not None and use.level is not None:
+            told.add(use.level)
             yield _stale_check(access, uses, wrong, use, plain, True)
-            return
+            continue
         kept, known = _kept(access, uses, use)
         if kept is not E.TRUE:
             found.append(use)
@@ -238,9 +242,7 @@ def _every_iteration(access: Access, uses: Uses, use: _Use) -> Loop | None:
     if use.level is None or use.read.order < access.order:
         return None
     loop = access.loops[use.level]
-    inner = {other.symbol for other in access.loops[use.level :]}
-    terms = (*access.view.coords, *tensor(access.view))
-    if any(inner & set(term.free()) for term in terms) or not access.view.exact:
+    if depends_on(access, access.loops[use.level :]) or not access.view.exact:
         return None
     if use.read.path != access.path or depends_on(use.read, use.read.loops[use.level :]):
         return None
@@ -329,7 +331,10 @@ def _stale_check(
         if isinstance(held, Loop):
             text = f"{pretty(loop.trips)} <= 1"
             given = tuple(other.within for other in access.loops[: use.level])
-            given += tuple(E.ge(other.trips, 1) for other in access.loops[use.level + 1 :])
+            inner = dict.fromkeys(
+                (*access.loops[use.level + 1 :], *use.read.loops[use.level + 1 :])
+            )
+            given += tuple(E.ge(other.trips, 1) for other in inner)
     else:
         help_text = f"sum into another tile, or {help_text}"
     return Check(
