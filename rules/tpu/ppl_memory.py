@@ -15,7 +15,7 @@ from verifier.rulebase import COMPILED, Check, Monitor, Note, Replayed, Shown
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
-from verifier.symbolic.memory.events import LanesLived, UndefinedLanes
+from verifier.symbolic.memory.events import LanesLived, StagesShared, UndefinedLanes
 from verifier.symbolic.memory.index import index
 from verifier.symbolic.memory.lives import crosses_stages, pipelined
 from verifier.symbolic.memory.sizes import lane_bytes
@@ -110,17 +110,27 @@ def shared_between_stages(trace: Trace, chip: Chip) -> Iterator[Check]:
             written = any(a in uses.writes for a in inside)
             if not inside or not written or not crosses_stages(inside):
                 continue
-            yield Check(
-                predicate=E.FALSE,
-                span=inside[0].span,
-                text=f"`{storage.name}` is made in the pipelined loop",
-                message=f"stages of the pipelined loop share `{storage.name}`, which exists once",
-                facts=("PPL-B10",),
-                notes=(Note(storage.span, f"`{storage.name}` is made outside of the loop"),),
-                help=("make it with `make_tensor` in the loop, so that it is buffered twice",),
-                path=inside[0].path,
-                order=inside[0].order,
-            )
+            first = inside[0]
+            found = _made_within(storage.name, storage.span, first.span)
+            yield replace(found, path=first.path, order=first.order)
+
+
+def _made_within(name: str, made: Span, span: Span) -> Check:
+    """What stages of a pipelined loop hand over is made in the loop."""
+    return Check(
+        predicate=E.FALSE,
+        span=span,
+        text=f"`{name}` is made in the pipelined loop",
+        message=f"stages of the pipelined loop share `{name}`, which exists once",
+        facts=("PPL-B10",),
+        notes=(Note(made, f"`{name}` is made outside of the loop"),),
+        help=("make it with `make_tensor` in the loop, so that it is buffered twice",),
+    )
+
+
+def made_before(event: StagesShared, chip: Chip) -> Iterator[Check]:
+    """Stages of a loop of a run share a tensor."""
+    yield _made_within(event.name, event.made, event.span)
 
 
 # ----------------------------------------------------------------------------- cores
@@ -299,6 +309,7 @@ declare(
     _SHARED_FAILING,
     _OUTSIDE,
     severity="warning",
+    monitors=(Monitor(StagesShared, made_before),),
     replayed=COMPILED,
 )
 declare(

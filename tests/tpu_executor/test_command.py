@@ -121,6 +121,42 @@ def test_rows_that_are_never_stored(tmp_path: Path, rows: int, trips: str, sever
     assert (f"{severity}[output-not-written]" in found.output) == bool(severity)
 
 
+STAGES = """\
+import ppl
+import ppl.language as pl
+
+
+# tilelint: contract (out_ptr: fp32[4, 20, 30], x_ptr: fp32[4, 20, 30])
+@ppl.jit
+def staged(out_ptr, x_ptr):
+    x_all = pl.gtensor([4, 20, 1, 30], pl.GLOBAL, x_ptr)
+    out_all = pl.gtensor([4, 20, 1, 30], pl.GLOBAL, out_ptr)
+    {before}
+    for i in range(4):
+        {within}
+        pl.enable_pipeline()
+        y = pl.make_tensor([1, 20, 1, 30], pl.float32)
+        pl.dma.load(x, x_all.sub_view([1, 20, 1, 30], [i, 0, 0, 0]))
+        pl.tiu.fmul(y, x, x)
+        pl.dma.store(out_all.sub_view([1, 20, 1, 30], [i, 0, 0, 0]), y)
+"""
+MADE = "x = pl.make_tensor([1, 20, 1, 30], pl.float32)"
+
+
+@pytest.mark.parametrize(("before", "within"), [(MADE, "pass"), ("pass", MADE)])
+def test_what_stages_share(tmp_path: Path, before: str, within: str) -> None:
+    path = tmp_path / "kernel.py"
+    path.write_text(STAGES.format(before=before, within=within), encoding="utf-8")
+    result = analyze_file(FileRequest(str(path), targets=("bm1690",)))
+    wrong = before == MADE
+    said = [(d.rule, d.severity) for d in result.diagnostics]
+    assert said == [("ppl-pipeline-sharing", "warning")] * wrong
+    arguments = [f"--arg={name}=fp32[4, 20, 30]" for name in ("out_ptr", "x_ptr")]
+    found = run(f"{path}::staged", "--target", "bm1690", *arguments)
+    assert found.exit_code == 0, found.output
+    assert ("warning[ppl-pipeline-sharing]: stages" in found.output) == wrong
+
+
 def test_a_file_that_launches_its_kernel(tmp_path: Path) -> None:
     """Neither torch nor a device is there; the kernel that stands above is run."""
     path = tmp_path / "host.py"

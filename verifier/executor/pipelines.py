@@ -2,8 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 from verifier.executor import places
+from verifier.hardware.engines import Engine
 from verifier.source.ir import Span
+
+
+@dataclass(slots=True)
+class Handed:
+    """What a run of a pipelined loop does to a tensor made before it; ``span``: the first use."""
+
+    span: Span
+    engines: set[Engine | None] = field(default_factory=set)
+    written: bool = False
+    #: the iterations
+    rounds: set[int] = field(default_factory=set)
+
+    @property
+    def shared(self) -> bool:
+        """Whether the stages of several iterations have it in common."""
+        crosses = Engine.TIU in self.engines and self.engines & {Engine.DMA, Engine.SDMA}
+        return self.written and bool(crosses) and len(self.rounds) > 1
 
 
 class Pipelines:
@@ -16,9 +36,13 @@ class Pipelines:
     def __init__(self) -> None:
         self._runs: dict[tuple[str, int, int], int] = {}
         self._open: set[tuple[str, int, int]] = set()
+        #: calls of ``enable_pipeline()``
+        self._marks = 0
+        self._handed: dict[tuple[object, ...], Handed] = {}
 
     def mark(self, span: Span) -> None:
         """``enable_pipeline()`` is called there."""
+        self._marks += 1
         lines = places.loop_around(span)
         if lines is not None and lines not in self._open:
             self._open.add(lines)
@@ -35,3 +59,19 @@ class Pipelines:
         inside = [x for x in self._open if x[0] == span.path and x[1] <= span.line <= x[2]]
         best = max(inside, key=lambda x: x[1], default=None)
         return None if best is None else (*best, self._runs[best])
+
+    def used(
+        self, number: int, made: Span, engine: Engine | None, span: Span, *, writes: bool
+    ) -> Handed | None:
+        """A tensor, by its number and where it was made, is used at ``span``.
+
+        What is known of that; None outside of pipelined loops, and of what is made in one.
+        """
+        around = self.around(span)
+        if around is None or self.around(made) is not None:
+            return None
+        found = self._handed.setdefault((*around, number), Handed(span))
+        found.engines.add(engine)
+        found.written |= writes
+        found.rounds.add(self._marks)
+        return found

@@ -41,7 +41,7 @@ from verifier.hardware.memories import Buffer
 from verifier.symbolic import expr as E
 from verifier.symbolic.instruction import Trait
 from verifier.symbolic.lanes import SystemAddress
-from verifier.symbolic.memory.events import UndefinedLanes
+from verifier.symbolic.memory.events import StagesShared, UndefinedLanes
 from verifier.symbolic.tensors import Storage, View
 from verifier.symbolic.trace import Operation
 
@@ -265,6 +265,19 @@ def _lives(machine: ConcreteMachine, operation: Operation, storage: Storage) -> 
         storage.engines |= {operation.engine}
 
 
+def _handed(
+    machine: ConcreteMachine, operation: Operation, role: str, storage: Storage, writes: bool
+) -> None:
+    """Tell of a tensor that the stages of a pipelined loop share."""
+    pipelines = machine.state.get("pipelines")
+    if not isinstance(pipelines, Pipelines) or storage.buffer is not Buffer.LOCAL:
+        return
+    span = operation.span_of(role)
+    found = pipelines.used(storage.id, storage.span, operation.engine, span, writes=writes)
+    if found is not None and found.shared:
+        machine.meet(StagesShared(storage.name, storage.span, found.span))
+
+
 @dataclass(slots=True)
 class _Used:
     """A tensor operand, and the parts of it that an operation uses."""
@@ -296,6 +309,7 @@ def _used(machine: ConcreteMachine, operation: Operation) -> Iterator[_Used]:
         writes = any(name == role for name, _ in operation.writes)
         reads = any(name == role for name, _ in operation.reads)
         reads = reads or (writes and operation.accumulates == "always")
+        _handed(machine, operation, role, view.storage, writes)
         # of a source that is larger than what is made of it, only so much is used
         part = view_region(machine, _within_frame(accessed if view.exact else view))
         yield _Used(role, found, [(part.memory, part.place)], reads, writes)

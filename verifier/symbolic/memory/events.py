@@ -304,6 +304,15 @@ class LaneLife:
 
 
 @dataclass(frozen=True, slots=True)
+class StagesShared:
+    """Stages of a pipelined loop share a tensor ``made`` before it; ``span``: its first use."""
+
+    name: str
+    made: Span
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
 class LanesLived:
     """The tensors in the lanes during a run, or during its beginning."""
 
