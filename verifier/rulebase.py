@@ -91,12 +91,14 @@ class Shown(Enum):
 class Replayed:
     """What the replay of a counterexample has to know about a rule.
 
-    ``raises``: errors of Python that show it as well, where they arise. ``whole``: it asks what
-    was not done, so no iteration may be left out. ``why``: what no run shows it for.
+    ``raises``: errors of Python that show it as well, where they arise; ``by``: how the names of
+    the instructions of CPython begin that raise them for nothing else. ``whole``: it asks what was
+    not done, so no iteration may be left out. ``why``: what no run shows it for.
     """
 
     shown: Shown = Shown.THERE
     raises: tuple[str, ...] = ()
+    by: tuple[str, ...] = ()
     whole: bool = False
     why: str = ""
 

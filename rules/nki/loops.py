@@ -101,6 +101,16 @@ _TWINS: Final = (
         "0.5",
         "trn2",
     ),
+    Twin(
+        "REG05",
+        _counted("1", _MOVE.format("i")),
+        _counted("1", _MOVE.format("count")),
+        "0.4",
+        "trn2",
+    ),
+    Twin("REG05", _fori(_LOAD.replace("count", "i")), _fori(_LOAD), "0.6", "trn2"),
+    Twin("REG02", _kernel(_MOVE.format("7")), _kernel(_MOVE.format("count")), "0.5", "trn2"),
+    Twin("REG02", _kernel(_MOVE.format("held")), _kernel(_MOVE.format("count")), "0.3", "trn2"),
     Twin("LP06", _until(), _until(_LOAD), "0.4", "trn2"),
     Twin("LP07", _fori(step="-1"), _fori(step="3"), "0.6", "trn2"),
     Twin("LP07", _ESCAPED, _WITHIN, "0.6", "trn3"),
@@ -166,7 +176,7 @@ register(
             "nothing, but for the next condition of `while_loop`. `no_reorder` keeps straight "
             "code in order, and holds no such loop."
         ),
-        facts=("G50", "L66", "LP05", "LP06", "LP07", "LP08", "LP09"),
+        facts=("G50", "L66", "LP05", "LP06", "LP07", "LP08", "LP09", "REG02", "REG05"),
         on="operation",
         replayed=COMPILED,
         check=_device_loop,

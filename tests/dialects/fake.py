@@ -116,6 +116,7 @@ class FakeMachine(Unasked):
         severity: str | None = None,
         exact: bool = True,
         reason: str = "",
+        compiled: bool = False,
     ) -> None:
         if predicate is not E.TRUE:
             self.checks.append(Check(rule, predicate, message, facts, help, severity))

@@ -116,6 +116,7 @@ class Recorder(Unasked):
         severity: str | None = None,
         exact: bool = True,
         reason: str = "",
+        compiled: bool = False,
     ) -> None:
         self.checks.append(Raised(rule, predicate, text, message, given, facts))
 

@@ -412,6 +412,7 @@ class ConcreteMachine:
         severity: str | None = None,
         exact: bool = True,
         reason: str = "",
+        compiled: bool = False,
     ) -> None:
         if self.silent or predicate is E.TRUE:
             return

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from verifier.executor import places, tpu_running
+from verifier.executor import places, raised, tpu_running
 from verifier.executor.findings import (
     MisuseError,
     UnsupportedError,
@@ -69,7 +69,8 @@ class Outcome:
 
     ``doubts``: findings that one run is not enough for, and a check of all inputs is.
 
-    ``raised``: the name of the exception's type, if one ended it.
+    ``raised``: the name of the exception's type, if one ended it; ``told``: the finding that it is,
+    where a rule is about what Python refuses there.
 
     Kinds: ``violation``, ``unsupported``, ``raised``, ``left`` (by what is no ``Exception``),
     ``misuse``, ``memory``, ``time``.
@@ -80,6 +81,7 @@ class Outcome:
     doubts: list[report.Diagnostic] = field(default_factory=list)
     ended: tuple[str, str, Span | None] | None = None
     raised: str = ""
+    told: report.Diagnostic | None = None
     operations: int = 0
 
     @property
@@ -137,8 +139,10 @@ def run(
         if type(error).__name__ == "SemanticsMissing":
             outcome.ended = ("unsupported", str(error), line_of(error))
         else:
-            outcome.ended = ("raised", text_of(error), line_of(error))
+            text, place = text_of(error), line_of(error)
+            outcome.ended = ("raised", text, place)
             outcome.raised = type(error).__name__
+            outcome.told = raised.finding(machine, error, text, place)
     except BaseException as error:  # SystemExit, for one
         outcome.ended = ("left", text_of(error), line_of(error))
     finally:

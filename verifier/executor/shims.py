@@ -256,14 +256,16 @@ def _register_move(ref: ApiRef, args: tuple[Any, ...], keywords: dict[str, Any])
     _judged(ref, args, keywords)
     names_ = ("dst", "src") if "src" in keywords else ("dst", "imm")
     dst, value = _operands(args, keywords, *names_)
-    dst.number = _number(value)
+    if isinstance(dst, RegisterProxy):  # else it was judged to be none
+        dst.number = _number(value)
     return Harmless("register_move")
 
 
 def _register_load(ref: ApiRef, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     _judged(ref, args, keywords)
     dst, src = _operands(args, keywords, "dst", "src")
-    dst.number = _number(src)
+    if isinstance(dst, RegisterProxy):  # else it was judged to be none
+        dst.number = _number(src)
     return Harmless("register_load")
 
 

@@ -127,7 +127,9 @@ def _carry_out(request: Request, reply: Reply) -> dict[str, Any]:
             again = run(session, found, _copied(arguments), request.grid, request.name)
             _compare(session, found, outcome, again)
     if outcome.ended is not None and outcome.ended[0] == "raised":
-        _explain(outcome, loaded)
+        if not _explain(outcome, loaded) and outcome.told is not None:
+            outcome.diagnostics.append(outcome.told)
+            outcome.ended = ("violation", *outcome.ended[1:])
     reply.diagnostics = outcome.diagnostics
     reply.doubts = outcome.doubts
     reply.operations = outcome.operations
@@ -147,18 +149,19 @@ def _carry_out(request: Request, reply: Reply) -> dict[str, Any]:
     return arrays
 
 
-def _explain(outcome: Outcome, loaded: Loaded) -> None:
-    """A name that is missing because the line that defines it failed: say which."""
+def _explain(outcome: Outcome, loaded: Loaded) -> bool:
+    """Whether a name is missing because the line that defines it failed, of which is said which."""
     assert outcome.ended is not None
     kind, message, span = outcome.ended
     missing = re.fullmatch(r"NameError: name '(\w+)' is not defined.*", message)
     if missing is None:
-        return
+        return False
     for place, error in loaded.problems:
         lines = places.source(place.path).lines[place.line - 1 : place.end_line]
         if re.search(rf"\b{missing[1]}\b", " ".join(lines)):
             outcome.ended = (kind, f"{message} (line {place.line}: {text_of(error)})", span)
-            return
+            return True
+    return False
 
 
 def _name(array: Any) -> str:

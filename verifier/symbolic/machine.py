@@ -119,8 +119,12 @@ class Machine(Protocol):
         severity: str | None = None,
         exact: bool = True,
         reason: str = "",
+        compiled: bool = False,
     ) -> None:
-        """Raise a check of the host rule ``rule`` (an id) at the current point."""
+        """Raise a check of the host rule ``rule`` (an id) at the current point.
+
+        ``compiled``: of what stands there, however often loops on the device come to it.
+        """
         ...
 
     def approximate(

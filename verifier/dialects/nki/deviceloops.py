@@ -77,18 +77,30 @@ def check_step(machine: Machine, name: str, bound: Bound, call: Call) -> None:
 
 
 def check_frozen(machine: Machine, bound: Bound) -> None:
-    """The index of a loop on the device is read only (NKI-LP05, NKI-LP07)."""
+    """What is written to is a register, and no index of a loop on the device.
+
+    An index is read only (NKI-LP05, NKI-LP07, NKI-REG05), and nothing else holds what a register
+    does (NKI-REG02). The body of a loop is compiled, however often the device runs it.
+    """
     operand = bound.operands.get("dst")
-    if operand is not None and isinstance(operand.value, Expr):
-        _check(
-            machine,
-            E.FALSE,
-            operand.span,
-            "dst is a register of `register_alloc`",
-            "dst is no register that can be written to: a number, or the index of a loop",
-            ("LP05", "LP07"),
-            ("copy it into a register of `register_alloc`",),
-        )
+    if operand is None or isinstance(operand.value, (Register, *_UNSEEN)):
+        return
+    counted = isinstance(operand.value, Expr)
+    message = (
+        "dst is no register that can be written to: a number, or the index of a loop"
+        if counted
+        else "dst is no register"
+    )
+    machine.check(
+        RULE,
+        E.FALSE,
+        operand.span,
+        "dst is a register of `register_alloc`",
+        message,
+        facts=("REG02", "REG05", "LP05", "LP07") if counted else ("REG02",),
+        help=("copy it into a register of `register_alloc`",),
+        compiled=True,
+    )
 
 
 def returns_nothing(machine: Machine, value: object, span: Span) -> None:

@@ -17,7 +17,7 @@ from verifier.symbolic.expr.settling import Settling, has_choice
 from verifier.symbolic.python.flow import AbortedRunError, Frame, HostCheck, Landing, Mark
 from verifier.symbolic.python.heap import Box, Heap, Scope
 from verifier.symbolic.python.inputs import Inputs, Parameter
-from verifier.symbolic.tensors import Loop, Storage
+from verifier.symbolic.tensors import Loop, LoopKind, Storage
 from verifier.symbolic.trace import LATE, Assumption, AssumptionKind, LedgerEntry, LedgerKind, Trace
 from verifier.symbolic.values import Opaque, Ref
 
@@ -190,8 +190,13 @@ class State:
         severity: str | None = None,
         exact: bool = True,
         reason: str = "",
+        compiled: bool = False,
     ) -> None:
-        """Raise a check of the host rule ``rule`` (an id) at the current point."""
+        """Raise a check of the host rule ``rule`` (an id) at the current point.
+
+        ``compiled``: of what stands there, however often loops on the device come to it.
+        """
+        around = [loop for loop in self._loops if not compiled or loop.kind is not LoopKind.DYNAMIC]
         self.checks.append(
             HostCheck(
                 rule=rule,
@@ -201,8 +206,8 @@ class State:
                 message=message,
                 order=self.next_order(),
                 path=self.path,
-                loops=self.loops,
-                given=(*(loop.within for loop in self._loops), *given),
+                loops=tuple(around),
+                given=(*(loop.within for loop in around), *given),
                 values=values,
                 facts=facts,
                 notes=notes,
