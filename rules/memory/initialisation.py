@@ -10,7 +10,7 @@ from math import prod
 from rules.beta1 import TWINS
 from rules.memory import examples
 from rules.memory.cases import Copy, contains, copy, covered_point, dominates
-from rules.memory.defined import Flow, Read, regions
+from rules.memory.defined import Flow, Read, Write, regions
 from rules.memory.samples import determined, possible
 from rules.memory.tails import tiling_loop
 from rules.memory.words import (
@@ -68,8 +68,9 @@ def uninitialised_reads(trace: Trace, target: Target) -> Iterable[Check]:
         reason = _reason(trace, read.demand, read.exact, read.blame, storage.name)
         if not reason and not read.exact:
             reason = _unfollowed(read)
-        check = _read_check(read, origin, table, read.demand, reason)
-        found.setdefault(id(origin), []).append(check)
+        for source in _spoiling(flow, table, read, origin, reason):
+            check = _read_check(read, source, table, read.demand, reason)
+            found.setdefault(id(source), []).append(check)
     for checks in found.values():
         yield from _together(checks)
 
@@ -85,6 +86,51 @@ def _origin(flow: Flow, table: Index, read: Read) -> Read:
         if not writes or not view.exact or partly_written(view, writes):
             return origin
     return found[0]
+
+
+def _spoiling(flow: Flow, table: Index, read: Read, origin: Read, reason: str) -> list[Read]:
+    """The reads to speak of: besides ``origin`` all of what nothing ever writes that surely decide.
+
+    Surely: going back from what is read, the last write was of all of it, with what they read.
+    """
+    if reason or read.demand is not E.FALSE or origin is read:
+        return [origin]
+    seen = {id(read.access.view.storage)}
+    found: list[Read] = []
+    left = [read]
+    while left:
+        at = left.pop()
+        write = _last(flow, at)
+        for source in flow.sources(write) if write is not None else ():
+            storage = source.access.view.storage
+            if _exempt(storage) or source.defined is not E.FALSE:
+                continue
+            if table.uses(storage).writes:
+                if id(source) not in seen:
+                    left.append(source)
+                seen.add(id(source))
+            elif id(storage) not in seen:
+                found.append(source)
+                seen.add(id(storage))
+    found.sort(key=lambda source: source.access.order)
+    storage = origin.access.view.storage
+    if not found or (id(storage) not in seen and table.uses(storage).writes):
+        return [origin, *found]
+    return found
+
+
+def _last(flow: Flow, read: Read) -> Write | None:
+    """The last write before a read, if that sets all that is read whenever it is read."""
+    access = read.access
+    before = [
+        write
+        for write in flow.writes.get(id(access.view.storage), ())
+        if write.access.order < access.order
+    ]
+    last = max(before, key=lambda write: write.access.order, default=None)
+    if last is None or not last.sets or not dominates(last.access, access):
+        return None
+    return last if contains(last.access.view, access.view) else None
 
 
 def _said(judged: list[Read], read: Read) -> bool:
