@@ -572,6 +572,25 @@ def dominates(earlier: Access, later: Access) -> bool:
     return all(id(condition) in held for condition in (*earlier.path, *earlier.given))
 
 
+def narrowed(access: Access, when: Bool | None, where: Bool | None) -> Access:
+    """The access of a part of its elements, under a condition."""
+    view, given = access.view, access.given
+    if where is not None and where is not E.TRUE:
+        view = replace(view, mask=E.and_(view.mask, where))
+    if when is not None and when is not E.TRUE:
+        given = (*given, when)
+    if view is access.view and given is access.given:
+        return access
+    return replace(access, view=view, given=given, reaches={})
+
+
+def given(access: Access, condition: Bool) -> Access:
+    """The access where a condition holds besides."""
+    if condition is E.TRUE:
+        return access
+    return replace(access, given=(*access.given, condition), reaches={})
+
+
 __all__ = [
     "Copy",
     "apart",
@@ -584,6 +603,8 @@ __all__ = [
     "covered_point",
     "depends_on",
     "dominates",
+    "given",
+    "narrowed",
     "preceding",
     "renewed",
     "same_elements",

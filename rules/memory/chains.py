@@ -22,18 +22,18 @@ from rules.memory.cases import (
     preceding,
     renewed,
 )
-from verifier.hardware.memories import Buffer
+from rules.memory.registers import file_of, lane, lanes_of, registers_of
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Monitor, Note, Replayed, Rule, Shown, register
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
-from verifier.symbolic.effects import Accumulation, AccumulatorFile
+from verifier.symbolic.effects import Accumulation
 from verifier.symbolic.expr import Bool
 from verifier.symbolic.memory.content import Held
 from verifier.symbolic.memory.events import Accumulated, Unread
 from verifier.symbolic.memory.index import Access
 from verifier.symbolic.memory.known import Known
-from verifier.symbolic.tensors import Axis, DType, Storage, StorageKind, View
+from verifier.symbolic.tensors import Axis, Storage, View
 from verifier.symbolic.trace import Operation, Trace
 
 
@@ -117,68 +117,16 @@ def _calls(trace: Trace, target: Target) -> dict[str, list[_Call]]:
     calls: dict[str, list[_Call]] = {}
     files: dict[str, Storage] = {}
     for operation in sorted(trace.operations, key=lambda op: op.order):
-        registers = _registers(operation)
+        registers = registers_of(operation)
         if registers is None:
             continue
         used = registers.used(operation)
         if used == Accumulation(operator=used.operator if used is not None else ""):
             continue
-        file = files.setdefault(registers.name, _file(registers.name, trace, target))
-        access = _access(operation, registers, file, trace)
+        file = files.setdefault(registers.name, file_of(registers.name, trace, target))
+        access = lanes_of(operation, registers, file, trace)
         calls.setdefault(registers.name, []).append(_Call(access, used))
     return calls
-
-
-def _registers(operation: Operation) -> AccumulatorFile | None:
-    instruction = operation.instruction
-    return instruction.footprint.accumulators if instruction is not None else None
-
-
-def _file(name: str, trace: Trace, target: Target) -> Storage:
-    """The accumulators of an engine: an element for each lane."""
-    return Storage(
-        id=-1,
-        name=name,
-        buffer=Buffer.SBUF,
-        dtype=DType.named("float32"),
-        shape=(E.const(target.partitions),),
-        partition_axis=0,
-        span=trace.span,
-        kind=StorageKind.ALLOC,
-    )
-
-
-def _access(
-    operation: Operation, registers: AccumulatorFile, file: Storage, trace: Trace
-) -> Access:
-    """The accumulators of the lanes that the data of a call streams through."""
-    data = operation.view(registers.lanes)
-    first = data.start_partition if data is not None else None
-    step = data.partition_step if data is not None else None
-    count = data.partitions if data is not None else file.shape[0]
-    axis = Axis(_symbol(), count)
-    loops = (*trace.grid, *(loop for loop in operation.loops if loop not in trace.grid))
-    known = first is not None and (step is not None or count is E.const(1))
-    start = E.const(0) if first is None else first
-    stride = E.const(1) if step is None else step
-    view = View(
-        storage=file,
-        instance=(),
-        frame=file.shape,
-        frame_partition=0,
-        axes=(axis,),
-        coords=(start + axis.index * stride,),
-        dtype=file.dtype,
-        exact=known,
-        reason="" if known else "which lanes a call uses is not known",
-    )
-    return Access(operation, registers.lanes, view, loops)
-
-
-def _symbol() -> E.Sym:
-    symbol = E.fresh("lane", 0, None, E.Origin.AXIS).as_atom()
-    assert isinstance(symbol, E.Sym)
-    return symbol
 
 
 # -- what a call goes on from ------------------------------------------------------------
@@ -310,7 +258,7 @@ def unread_chains(trace: Trace, target: Target) -> Iterator[Check]:
 def _keeps(call: _Call) -> bool:
     """Whether a call adds to accumulators because it is told to, and does not read them out."""
     used, operation = call.used, call.access.operation
-    registers = _registers(operation)
+    registers = registers_of(operation)
     assert registers is not None
     return used is not None and used.adds and not used.to and operation.given(registers.command)
 
@@ -320,7 +268,7 @@ def _end(call: _Call, trace: Trace) -> Access:
     file = call.access.view.storage
     last = max((operation.order for operation in trace.operations), default=0) + 1
     over = Operation("", {}, trace.span, trace.api, (), (), last)
-    axis = Axis(_symbol(), file.shape[0])
+    axis = Axis(lane(), file.shape[0])
     view = View(
         storage=file,
         instance=(),
@@ -370,13 +318,13 @@ def _short(operation: Operation) -> str:
 
 def _cited(fact: str, operation: Operation, held: Held | None = None) -> tuple[str, ...]:
     """A fact, and those about the functions that are concerned."""
-    registers = _registers(operation)
+    registers = registers_of(operation)
     own = registers.facts if registers is not None else ()
     return tuple(dict.fromkeys((fact, *own, *(held.facts if held is not None else ()))))
 
 
 def _place(operation: Operation) -> Span:
-    registers = _registers(operation)
+    registers = registers_of(operation)
     assert registers is not None
     return (
         operation.span_of(registers.command)

@@ -14,7 +14,7 @@ that is not.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from rules.memory.cases import (
@@ -28,13 +28,17 @@ from rules.memory.cases import (
     covered_point,
     depends_on,
     dominates,
+    given,
+    narrowed,
     same_elements,
 )
-from rules.memory.formulas import Ranges, cases, size
+from rules.memory.formulas import Ranges, cases, no_later, size
+from rules.memory.registers import accumulating, registers_of
 from verifier.dialects.names import NKI
 from verifier.hardware.memories import Buffer
+from verifier.hardware.targets import Target
 from verifier.symbolic import expr as E
-from verifier.symbolic.effects import Carried, Decides, Folded, Index, Line, Reads
+from verifier.symbolic.effects import ACCUMULATORS, Carried, Decides, Folded, Index, Line, Reads
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.memory.index import (
     Access,
@@ -44,7 +48,7 @@ from verifier.symbolic.memory.index import (
 )
 from verifier.symbolic.memory.index import Index as Table
 from verifier.symbolic.regions import exists
-from verifier.symbolic.tensors import Axis, LoopKind, Storage, StorageKind, View
+from verifier.symbolic.tensors import LoopKind, Storage, StorageKind, View
 from verifier.symbolic.trace import Operation
 
 #: parts of a formula that is carried on
@@ -91,11 +95,13 @@ class Write:
 
     access: Access
     partial: bool
+    #: data goes into accumulators beside what is there
+    adds: bool = False
 
     @property
     def sets(self) -> bool:
         """Whether nothing of what was there before is left in what it writes."""
-        return not self.partial and not accumulates(self.access.operation)
+        return not (self.partial or self.adds or accumulates(self.access.operation))
 
 
 @dataclass(slots=True)
@@ -108,9 +114,15 @@ class Flow:
     _phi: dict[int, Bool] = field(default_factory=dict)
 
     @staticmethod
-    def of(table: Table) -> Flow:
+    def of(table: Table, target: Target) -> Flow:
         flow = Flow(table)
-        seen = _Seen(table)
+        seen = _Seen(table, {})
+        used = list(accumulating(table.trace, target))
+        for access, how in used:
+            seen.lanes[id(access.operation)] = access.view
+            if how.begins or how.adds:
+                into = flow.writes.setdefault(id(access.view.storage), [])
+                into.append(Write(access, False, adds=not how.begins))
         for uses in table.storages:
             flow.writes[id(uses.storage)] = [
                 found for access in uses.writes for found in regions(access)
@@ -118,6 +130,11 @@ class Flow:
             for access in (*uses.reads, *uses.targets):
                 found = flow.reads.setdefault(id(access.operation), [])
                 found.extend(seen.reads(access))
+        for access, how in used:
+            if how.continues and how.to:
+                # before what the data goes to: what is read out was there before
+                out = flow.reads.setdefault(id(access.operation), [])
+                out.extend(seen.read_out(access, how.to))
         first = flow.reads
         for _ in range(_ROUNDS):
             flow.reads = {at: [replace(read) for read in reads] for at, reads in first.items()}
@@ -170,6 +187,17 @@ class Flow:
             self._phi[id(write)] = phi
         return phi
 
+    def targets(self, read: Read) -> list[Write]:
+        """The writes that a read is carried into."""
+        operation = read.access.operation
+        return [
+            write
+            for writes in self.writes.values()
+            for write in writes
+            if write.access.operation is operation
+            and write.access.role.partition("[")[0] == read.to
+        ]
+
     def sources(self, write: Write) -> list[Read]:
         """The reads that are carried into a write."""
         role = write.access.role.partition("[")[0]
@@ -196,7 +224,9 @@ class Flow:
         """Whether some write of the text precedes a read: if not, it begins with what is there."""
         access = read.access
         writes = self.writes.get(id(access.view.storage), ())
-        return any(write.access.order < access.order for write in writes)
+        return access.view.storage.initialised or any(
+            write.access.order < access.order for write in writes
+        )
 
     def _before(self, read: Read) -> Iterator[Read]:
         """The reads that a read may have got what is undefined from."""
@@ -235,25 +265,16 @@ def regions(access: Access) -> Iterator[Write]:
         if when is E.FALSE or where is E.FALSE:
             continue
         partial = when is None or where is None or not entry.where.exact
-        yield Write(_narrowed(access, when, where), partial)
-
-
-def _narrowed(access: Access, when: Bool | None, where: Bool | None) -> Access:
-    view, given = access.view, access.given
-    if where is not None and where is not E.TRUE:
-        view = replace(view, mask=E.and_(view.mask, where))
-    if when is not None and when is not E.TRUE:
-        given = (*given, when)
-    if view is access.view and given is access.given:
-        return access
-    return replace(access, view=view, given=given, reaches={})
+        yield Write(narrowed(access, when, where), partial)
 
 
 class _Seen:
     """Which storages the caller sees, and what the reads of a trace are because of that."""
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: Table, lanes: dict[int, View]) -> None:
         self._table = table
+        #: the accumulators that an operation uses, by its identity
+        self.lanes = lanes
         self._returned = {id(storage) for storage in table.returned}
 
     def reads(self, access: Access) -> Iterator[Read]:
@@ -282,14 +303,27 @@ class _Seen:
         if when is E.FALSE or where is E.FALSE:
             return
         sure = when is not None and where is not None and entry.where.exact
-        narrowed = _narrowed(access, when, where)
+        part = narrowed(access, when, where)
         if isinstance(entry.fate, Decides):
-            yield Read(narrowed, entry.fate.why, sure=sure)
+            yield Read(part, entry.fate.why, sure=sure)
             return
-        yield from self._carried(narrowed, entry.fate, sure)
+        yield from self._carried(part, entry.fate, sure)
+        registers = registers_of(access.operation)
+        if registers is not None and registers.takes(access.operation, entry):
+            fate = replace(entry.fate, to=ACCUMULATORS)
+            yield from self._carried(
+                part, replace(fate, kept="") if isinstance(fate, Folded) else fate, sure
+            )
+
+    def read_out(self, access: Access, to: str) -> Iterator[Read]:
+        """What accumulators hold goes into the result of a call that does not set them."""
+        lane = Carried(lambda call, index: index[:1] or None, to)
+        yield from self._carried(access, lane, True)
 
     def _carried(self, access: Access, fate: Carried | Folded, sure: bool) -> Iterator[Read]:
-        target = _destination(access.operation, fate.to)
+        target = self.lanes.get(id(access.operation)) if fate.to == ACCUMULATORS else None
+        if target is None:
+            target = _destination(access.operation, fate.to)
         if target is None:
             yield Read(access, fate=fate, to=fate.to, sure=sure)
             return
@@ -299,8 +333,8 @@ class _Seen:
         if self._visible(target.storage):
             why = f"it is stored to `{target.name}`"
             if elsewhere is not E.FALSE:
-                yield Read(_narrowed(access, elsewhere, None), why, sure=False)
-                access = _narrowed(access, fits, None)
+                yield Read(narrowed(access, elsewhere, None), why, sure=False)
+                access = narrowed(access, fits, None)
             yield Read(access, why, sure=sure)
             return
         if not target.exact or target.indirect:
@@ -312,9 +346,9 @@ class _Seen:
             return
         if elsewhere is not E.FALSE:
             # where sizes are not what they have to be, any element may go anywhere
-            other = _narrowed(access, elsewhere, None)
+            other = narrowed(access, elsewhere, None)
             yield Read(other, "it is used", fate, fate.to, sure=False)
-            access = _narrowed(access, fits, None)
+            access = narrowed(access, fits, None)
         yield Read(access, fate=fate, to=fate.to)
 
     def _visible(self, storage: Storage) -> bool:
@@ -368,7 +402,7 @@ def _at_destination(read: Read, write: Write, defined: Bool, known: Ranges) -> t
     lost = [*read.access.given, read.access.view.mask, *inside, E.not_(defined)]
     line = [axis for axis, at in zip(axes, place, strict=True) if at is None]
     if isinstance(fate, Folded) and fate.prefix:
-        lost.append(_no_later(read.access.view, write.access.view))
+        lost.append(no_later(read.access.view, write.access.view))
     by = E.Substitution(put)
     conditions = [by.bool(fact) for fact in lost]
     if not any(axis.symbol in fact.free() for axis in line for fact in conditions):
@@ -376,25 +410,6 @@ def _at_destination(read: Read, write: Write, defined: Bool, known: Ranges) -> t
     sizes = [(axis.symbol, by.expr(axis.size)) for axis in line]
     found, exact = exists(sizes, conditions, decide=known.known.decide)
     return E.not_(found), exact
-
-
-def _no_later(source: View, target: View) -> Bool:
-    """That an element of the free axes of one view streams by no later than one of another."""
-    mine, its = source.axes[1:], target.axes[1:]
-    if len(mine) == len(its) and all(a.size is b.size for a, b in zip(mine, its, strict=True)):
-        found = E.TRUE
-        for a, b in zip(reversed(mine), reversed(its), strict=True):
-            found = E.or_(E.lt(a.index, b.index), E.and_(E.eq(a.index, b.index), found))
-        return found
-    return E.le(_number(mine), _number(its))
-
-
-def _number(axes: Sequence[Axis]) -> Expr:
-    """How many elements stream by before the one that some axes name."""
-    number = E.const(0)
-    for axis in axes:
-        number = number * axis.size + axis.index
-    return number
 
 
 def _running(read: Read) -> list[E.Sym]:
@@ -470,14 +485,9 @@ class _Definition:
     def _told(self) -> bool:
         """Whether it can be said which elements are undefined that it is carried to."""
         read, flow = self.read, self.flow
-        operation = read.access.operation
-        target = _destination(operation, read.to)
-        writes = flow.writes.get(id(target.storage), ()) if target is not None else ()
         return all(
             _at_destination(read, write, read.defined, flow.known(write))[1]
-            for write in writes
-            if write.access.operation is operation
-            and write.access.role.partition("[")[0] == read.to
+            for write in flow.targets(read)
         )
 
     def _less_than_taken(self) -> bool:
@@ -572,7 +582,7 @@ class _Definition:
         """The write where what it carries is defined, a case each."""
         if not self._carries(write):
             return [write.access]
-        return [_given(write.access, case) for case in cases(self.flow.carried(write))]
+        return [given(write.access, case) for case in cases(self.flow.carried(write))]
 
     def _carries(self, write: Write) -> bool:
         """Whether a write that comes before the read may carry something undefined."""
@@ -601,7 +611,7 @@ class _Definition:
                 return [], False
             again: dict[int | None, tuple[Bool, bool, Access | None]] = {}
             for case in cases(E.not_(phi)):
-                for way, level in self._levels(_given(write.access, case)):
+                for way, level in self._levels(given(write.access, case)):
                     if level not in again:  # it is the same for all cases
                         again[level] = self._set_again(write, level)
                     found.append(self._threat(write, way, *again[level][:2]))
@@ -683,9 +693,3 @@ class _Threat:
     sure: bool
     exact: bool
     blame: Access
-
-
-def _given(access: Access, condition: Bool) -> Access:
-    if condition is E.TRUE:
-        return access
-    return replace(access, given=(*access.given, condition), reaches={})

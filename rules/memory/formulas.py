@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from functools import reduce
 
 from verifier.symbolic import expr as E
-from verifier.symbolic.expr import Bool
+from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.memory.index import Access
 from verifier.symbolic.memory.known import Known
+from verifier.symbolic.tensors import Axis, View
 from verifier.symbolic.views.common import conjuncts
 
 
@@ -92,3 +93,22 @@ def size(formulas: Sequence[Bool], most: int) -> int:
         if formula.kind in E.JUNCTIONS:
             left.extend(formula.args)
     return count
+
+
+def no_later(source: View, target: View) -> Bool:
+    """That an element of the free axes of one view streams by no later than one of another."""
+    mine, its = source.axes[1:], target.axes[1:]
+    if len(mine) == len(its) and all(a.size is b.size for a, b in zip(mine, its, strict=True)):
+        found = E.TRUE
+        for a, b in zip(reversed(mine), reversed(its), strict=True):
+            found = E.or_(E.lt(a.index, b.index), E.and_(E.eq(a.index, b.index), found))
+        return found
+    return E.le(_number(mine), _number(its))
+
+
+def _number(axes: Sequence[Axis]) -> Expr:
+    """How many elements stream by before the one that some axes name."""
+    number = E.const(0)
+    for axis in axes:
+        number = number * axis.size + axis.index
+    return number

@@ -52,7 +52,7 @@ def uninitialised_reads(trace: Trace, target: Target) -> Iterable[Check]:
     A check speaks of the first read of what is undefined; those about one read are one.
     """
     table = index(trace)
-    flow = Flow.of(table)
+    flow = Flow.of(table, target)
     judged: list[Read] = []
     found: dict[int, list[Check]] = {}
     for read in flow.in_order():

@@ -9,6 +9,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+import numpy as np
+
+from verifier.executor.flow import Flow, Origins
+from verifier.executor.footprints import Lost
 from verifier.executor.memory import Bound
 from verifier.symbolic.effects import Accumulation, AccumulatorFile
 from verifier.symbolic.memory.content import Held
@@ -21,18 +25,23 @@ _NOTHING: Final = Held()
 
 @dataclass(slots=True)
 class _Lane:
-    """An accumulator; ``unread``: the last to add to what nothing has read out since."""
+    """An accumulator; ``unread``: the last to add to what nothing has read out since.
+
+    ``lost``: the number of the first reads of what is undefined in it; 0: nothing is.
+    """
 
     held: Held = _NOTHING
     unread: Operation | None = None
+    lost: int = 0
 
 
 class Accumulators:
     """Those of all engines and program instances."""
 
-    __slots__ = ("_files", "_meet")
+    __slots__ = ("_files", "_meet", "_origins")
 
-    def __init__(self, meet: Callable[[object], bool]) -> None:
+    def __init__(self, meet: Callable[[object], bool], origins: Origins) -> None:
+        self._origins = origins
         self._meet = meet
         self._files: dict[tuple[str, tuple[int, ...]], dict[int, _Lane]] = {}
 
@@ -42,15 +51,24 @@ class Accumulators:
         operation: Operation,
         registers: AccumulatorFile,
         bounds: Mapping[str, Bound],
-    ) -> None:
-        """An operation is about to run."""
+        flow: Flow | None,
+        begin: Callable[[], Flow],
+    ) -> Flow | None:
+        """An operation is about to run.
+
+        ``flow`` is what it makes undefined, as far as something is; ``begin`` begins with that.
+        """
         used = registers.used(operation)
         if used is None or used == Accumulation(operator=used.operator):
-            return
+            return flow
         file = self._files.setdefault((registers.name, program), {})
         lanes = [file.setdefault(k, _Lane()) for k in _lanes(operation, registers, bounds)]
         for held in dict.fromkeys(lane.held for lane in lanes):
             self._meet(Accumulated(operation, used, held))
+        if used.continues and used.to and any(lane.lost for lane in lanes):
+            flow = flow or begin()
+            flow.read_out(used.to, np.array([lane.lost for lane in lanes], np.int32))
+        self._spoil(lanes, used, flow.accumulated if flow is not None else None)
         keeps = used.adds and not used.to and operation.given(registers.command)
         after = Held.after(operation, used)
         for lane in lanes:
@@ -61,6 +79,16 @@ class Accumulators:
                 lane.unread = None
             elif keeps:
                 lane.unread = operation
+        return flow
+
+    def _spoil(self, lanes: list[_Lane], used: Accumulation, lost: Lost | None) -> None:
+        """What is undefined afterwards: what was, if it stays, and what goes into it."""
+        for k, lane in enumerate(lanes):
+            if used.begins:
+                lane.lost = 0
+            if lost is not None and lost[k]:
+                before = np.array([lane.lost], np.int32)
+                lane.lost = int(self._origins.both(before, lost[k : k + 1])[0])
 
     def ended(self) -> None:
         """The run is over."""

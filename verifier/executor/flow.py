@@ -20,7 +20,7 @@ from verifier.executor.memory import SUM, Bound, Memory
 from verifier.executor.regions import Gather, Geometry
 from verifier.hardware.memories import Buffer
 from verifier.source.ir import Span
-from verifier.symbolic.effects import AccumulatorFile
+from verifier.symbolic.effects import ACCUMULATORS, AccumulatorFile
 from verifier.symbolic.memory.events import Origin, UndefinedRead
 from verifier.symbolic.tensors import StorageKind
 from verifier.symbolic.trace import Operation
@@ -240,6 +240,9 @@ class Flow:
         if not route.to:
             self._fault(part, route.why)
             return
+        if route.to == ACCUMULATORS:
+            self._accumulate(role, route, part, whole)
+            return
         target = self._bounds[route.to]
         kept = self._steps.written(self._bounds, route.to)
         if not kept.sure and not whole:
@@ -270,6 +273,32 @@ class Flow:
                 return
             part = self._line(part, route.folded)
         self._carry(route.to, np.broadcast_to(part[route.index], target.place.shape), outward)
+
+    def _accumulate(self, role: str, route: Route, part: Lost, whole: bool) -> None:
+        """What is undefined goes into the accumulators of its lanes."""
+        assert self._steps.accumulators is not None
+        lanes = self._bounds[self._steps.accumulators.lanes].place.shape[:1] or (1,)
+        if route.index is None:
+            if whole:
+                self._add(ACCUMULATORS, np.full(lanes, part.max(), np.int32))
+            return
+        if route.folded:
+            part = np.where(_there(self._bounds[role].place), part, 0)
+            part = self._line(part, route.folded)
+        self._add(ACCUMULATORS, np.broadcast_to(part[route.index], lanes))
+
+    @property
+    def accumulated(self) -> Lost | None:
+        """What goes into accumulators that is undefined, by lane."""
+        return self._lost.get(ACCUMULATORS)
+
+    def read_out(self, to: str, lost: Lost) -> None:
+        """Accumulators that hold what is undefined are read out into an operand."""
+        target = self._bounds[to]
+        rows = lost.reshape((-1,) + (1,) * (len(target.place.shape) - 1))
+        shape = target.place.shape
+        if rows.shape[0] in (1, shape[0]):
+            self._carry(to, np.broadcast_to(rows, shape), _leaves(target.memory))
 
     def _carry(self, to: str, lost: Lost, outward: bool) -> None:
         place = self._bounds[to].place

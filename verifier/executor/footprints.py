@@ -5,7 +5,7 @@ where. For operands of one layout the answers are the same.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -14,7 +14,17 @@ from numpy.typing import NDArray
 from verifier.executor.access import NotConcreteError, truth, value
 from verifier.executor.memory import Bound
 from verifier.symbolic import expr as E
-from verifier.symbolic.effects import Carried, Decides, Index, Line, Reads, When, Where, Writes
+from verifier.symbolic.effects import (
+    ACCUMULATORS,
+    Carried,
+    Decides,
+    Index,
+    Line,
+    Reads,
+    When,
+    Where,
+    Writes,
+)
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.tensors import View
 from verifier.symbolic.trace import Operation
@@ -122,12 +132,15 @@ def _numbers(line: Index | Line | None, numbers: dict[str, Any]) -> tuple[Any, .
         return None
 
 
-def _route(read: Reads, call: Operation | _Call, bounds: Mapping[str, Bound], role: str) -> Route:
-    part = part_of(read.where, call, bounds[role].place.shape)
+def _route(
+    read: Reads, call: Operation | _Call, shape: tuple[int, ...], target: tuple[int, ...]
+) -> Route:
+    """The route of an operand of the one shape to one of the other."""
+    part = part_of(read.where, call, shape)
     fate = read.fate
     if isinstance(fate, Decides):
         return Route(part, fate.why)
-    index, numbers = _axes(bounds[fate.to].place.shape)
+    index, numbers = _axes(target)
     if isinstance(fate, Carried):
         found = _numbers(fate.source(call, index), numbers)
         why = "which element of it is taken is not known"
@@ -151,12 +164,21 @@ def routes_of(operation: Operation, bounds: Mapping[str, Bound], role: str) -> l
     if item:
         view = bounds[role].view
         call = operation if view is None else _Call(operation, base, view)
-    found = [
-        _route(read, call, bounds, role)
-        for read in instruction.footprint.reads_of(role)
-        if _holds(read.when, operation)
-        and (isinstance(read.fate, Decides) or read.fate.to in bounds)
-    ]
+    shape = bounds[role].place.shape
+    registers = instruction.footprint.accumulators
+    found: list[Route] = []
+    for read in instruction.footprint.reads_of(role):
+        if not _holds(read.when, operation):
+            continue
+        if isinstance(read.fate, Decides):
+            found.append(_route(read, call, shape, ()))
+            continue
+        if read.fate.to in bounds:
+            found.append(_route(read, call, shape, bounds[read.fate.to].place.shape))
+        if registers is not None and registers.takes(operation, read):
+            lanes = bounds[registers.lanes].place.shape[:1]
+            route = _route(read, call, shape, lanes or (1,))
+            found.append(replace(route, to=ACCUMULATORS, why="", moved=False))
     if not found and instruction.footprint.writes_of(role):
         # what is added to
         index, numbers = _axes(bounds[role].place.shape)

@@ -205,7 +205,7 @@ class ConcreteMachine:
         #: whether iterations were left out
         self.abridged = False
         self.watch = self._watching(heard & WATCHED)
-        self.accumulators = Accumulators(self.meet)
+        self.accumulators = Accumulators(self.meet, self.origins)
         #: the operation at which the run is looked at again
         self.probed = _PROBED if options.probe is not None else _NEVER
 

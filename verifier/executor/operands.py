@@ -414,7 +414,7 @@ def perform(machine: ConcreteMachine, steps: Steps, bounds: dict[str, Bound]) ->
     if machine.watch is not None:
         machine.watch.operation(machine.program, steps, bounds)
     lost = _undefined(machine, steps, bounds)
-    _check_sums(machine, steps, bounds)
+    lost = _check_sums(machine, steps, bounds, lost)
     if steps.used:
         machine.touch(*(bounds[role].memory for role in steps.used))
     for role in steps.consumed:
@@ -561,8 +561,13 @@ def _written(found: Bound) -> bool:
     return memory.initialised_positions(chosen.reshape(-1), place.dtype)
 
 
-def _check_sums(machine: ConcreteMachine, steps: Steps, bounds: Mapping[str, Bound]) -> None:
-    """What an operation adds to, in PSUM and in the accumulators of its engine."""
+def _check_sums(
+    machine: ConcreteMachine, steps: Steps, bounds: dict[str, Bound], lost: Flow | None
+) -> Flow | None:
+    """What an operation adds to, in PSUM and in the accumulators of its engine.
+
+    Returns what it makes undefined, with what it reads out of accumulators.
+    """
     if steps.own_sum is not None:
         found = bounds[steps.own_sum]
         found.memory.settle(found.place, numbers=not machine.options.shapes_only)
@@ -570,7 +575,10 @@ def _check_sums(machine: ConcreteMachine, steps: Steps, bounds: Mapping[str, Bou
         _check_sum(machine, steps, bounds[role])
     if steps.accumulators is not None:
         index = machine.program.index
-        machine.accumulators.use(index, steps.operation, steps.accumulators, bounds)
+        begin = partial(_flow, machine, steps, bounds)
+        file, operation = steps.accumulators, steps.operation
+        lost = machine.accumulators.use(index, operation, file, bounds, lost, begin)
+    return lost
 
 
 def _check_sum(machine: ConcreteMachine, steps: Steps, found: Bound) -> None:

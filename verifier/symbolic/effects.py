@@ -189,7 +189,8 @@ class Accumulation:
 class AccumulatorFile:
     """Accumulators of an engine, one for each lane, that outlive a call.
 
-    ``lanes``: the operand in whose lanes they are used. ``used`` gives None where it is not
+    ``lanes``: the operand in whose lanes they are used; ``result``: the one that they are read out
+    into: what goes into it goes into them, where data is added. ``used`` gives None where it is not
     followed what is done with them. ``command``, ``operator``: the operands that say it. ``facts``:
     those that say of the function what holds of the accumulators.
     """
@@ -200,6 +201,18 @@ class AccumulatorFile:
     facts: tuple[str, ...] = ()
     command: str = "reduce_cmd"
     operator: str = "reduce_op"
+    result: str = "reduce_res"
+
+    def takes(self, call: Call, read: Reads) -> bool:
+        """Whether what is read goes into the accumulators, as it goes into the result."""
+        if isinstance(read.fate, Decides) or read.fate.to != self.result:
+            return False
+        used = self.used(call)
+        return used is not None and used.adds
+
+
+#: what accumulators are called where operands are told by their roles
+ACCUMULATORS = "accumulators"
 
 
 @dataclass(frozen=True, slots=True)

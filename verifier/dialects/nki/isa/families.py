@@ -94,6 +94,7 @@ def sums_of_vector(
         used=lambda call: _used(call, to, without, operator, ignored_in, alters=True),
         facts=("NKI-AC02", *facts),
         operator=operator,
+        result=to,
     )
 
 
