@@ -73,7 +73,7 @@ CORES: Final = SideBySide(
 
 
 def carried_dependences(trace: Trace, target: Target) -> Iterable[Check]:
-    """Per loop without order: no two iterations write one place, none reads what another wrote."""
+    """Per loop without order: no two iterations write one place, none reads what another writes."""
     table = index(trace)
     barriers = Barriers.of(trace)
     for uses in table.storages:
@@ -95,7 +95,7 @@ def carried_dependences(trace: Trace, target: Target) -> Iterable[Check]:
                     yield from _overlapping_writes(table, uses, level, ITERATIONS, _NONE)
                 else:
                     yield from (_last_one(found, level) for found in winners(table, uses, level))
-                yield from _flow(table, uses, level)
+                yield from _carried(uses, level)
 
 
 #: iterations of a loop wait for nobody
@@ -343,10 +343,11 @@ def carried_write(event: CarriedWrite, target: Target) -> Iterator[Check]:
     yield replace(words, severity=_severity(event.kind))
 
 
-def _flow(table: Index, uses: Uses, level: int) -> Iterator[Check]:
-    """No iteration reads what an earlier one wrote, unless it has written it anew itself.
+def _carried(uses: Uses, level: int) -> Iterator[Check]:
+    """No iteration reads what another one writes, unless it has written it anew itself.
 
-    A sum may be carried on, but no iteration may look at what it has come to (NKI-LP02).
+    That holds of a later one as of an earlier one: nobody promises which of them comes first. A
+    sum may be carried on, but no iteration may look at what it has come to (NKI-LP02).
     """
     for read in uses.reads:
         if not _unordered(read, uses, level, ITERATIONS) or _carried_on(read):
@@ -364,7 +365,10 @@ def _flow(table: Index, uses: Uses, level: int) -> Iterator[Check]:
         if own is E.TRUE:
             continue
         for write in inside:
-            yield _flow_check(read, write, level, own, own_exact)
+            earlier = copy(write, level, below=loop.index, instance=tensor(read.view))
+            yield _carried_check(read, write, level, earlier, (own, own_exact))
+            later = copy(write, level, above=loop.index, instance=tensor(read.view))
+            yield _carried_check(read, write, level, later, (own, own_exact))
 
 
 def _carried_on(read: Access) -> bool:
@@ -373,24 +377,31 @@ def _carried_on(read: Access) -> bool:
     return accumulates(operation) and any(view is read.view for _, view in operation.writes)
 
 
-def _flow_check(read: Access, write: Access, level: int, own: Bool, own_exact: bool) -> Check:
+def _carried_check(
+    read: Access, write: Access, level: int, other: Copy | None, renewed: tuple[Bool, bool]
+) -> Check:
+    """``read`` and ``other``, the write of another iteration, are of different elements.
+
+    ``other`` None: there is no such iteration. ``renewed``: when the iteration that reads has
+    written the element anew itself, and whether that is exact.
+    """
+    own, own_exact = renewed
     loop = read.loops[level]
     name = read.view.storage.name
     index_name = loop.name or "i"
-    earlier = copy(write, level, below=loop.index, instance=tensor(read.view))
     predicate: Bool = E.TRUE
     exact = True
     given: tuple[Bool, ...] = ()
     values: tuple[tuple[str, Expr], ...] = ()
-    if earlier is not None:
-        different, exact = apart(read.view, earlier.view)
+    if other is not None:
+        different, exact = apart(read.view, other.view)
         predicate = E.or_(different, own)
         exact = exact and own_exact
-        given = (*read.ranges, *earlier.ranges)
-        if earlier.private:
+        given = (*read.ranges, *other.ranges)
+        if other.private:
             written = E.fresh(f"{index_name} of the write", 0, None, E.Origin.POINT)
             values = ((f"{index_name} of the write", written),)
-            given = (*given, E.eq(written, earlier.private[0].index))
+            given = (*given, E.eq(written, other.private[0].index))
     where = element(read.view)
     words = _own_iteration(name, read.span, write.operation.span, loop.span, index_name)
     return replace(
@@ -412,25 +423,25 @@ def _severity(kind: LoopKind) -> str | None:
 
 
 def _own_iteration(name: str, span: Span, written: Span, loop: Span, index: str) -> Check:
-    """No iteration reads what an earlier one wrote."""
+    """No iteration reads what another one writes."""
     return Check(
         predicate=E.FALSE,
         span=span,
-        text=f"no iteration of `{index}` reads what an earlier one wrote to `{name}`",
+        text=f"no iteration of `{index}` reads what another one writes to `{name}`",
         message=(
-            f"an iteration of the loop over `{index}` reads what an earlier one wrote to `{name}`"
+            f"an iteration of the loop over `{index}` reads what another one writes to `{name}`"
         ),
         facts=("NKI-LP02",),
         notes=(
             Note(written, "written here"),
             Note(loop, f"the loop promises independent iterations of `{index}`"),
         ),
-        help=("use a sequential_range where an iteration needs the result of an earlier one",),
+        help=("use a sequential_range where iterations need an order",),
     )
 
 
 def carried_read(event: CarriedRead, target: Target) -> Iterator[Check]:
-    """An iteration of a run reads what an earlier one wrote."""
+    """An iteration of a run reads what another one writes."""
     words = _own_iteration(event.name, event.span, event.written, event.loop, event.index)
     yield replace(words, severity=_severity(event.kind))
 

@@ -137,9 +137,10 @@ def made_before(event: StagesShared, chip: Chip) -> Iterator[Check]:
 
 
 def unsynchronised(trace: Trace, chip: Chip) -> Iterator[Check]:
-    """What one core writes to shared memory is not read by another before they synchronise.
+    """Cores synchronise between a write of one to shared memory and a read of another.
 
-    A core may read what it wrote itself: the places of different cores have to differ.
+    Whichever of the two stands first in the text: cores run on their own. A core may read what it
+    wrote itself: the places of different cores have to differ.
     """
     if not trace.grid:
         return
@@ -148,8 +149,7 @@ def unsynchronised(trace: Trace, chip: Chip) -> Iterator[Check]:
         if uses.storage.kind is StorageKind.CONSTANT or uses.storage.buffer.on_chip:
             continue
         for found in reads_of_others(uses, barriers):
-            if found.write.order < found.read.order:
-                yield _other_core(found)
+            yield _other_core(found)
 
 
 def _other_core(found: Foreign) -> Check:

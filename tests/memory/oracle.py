@@ -153,10 +153,10 @@ def overlapping(run_: Run, storage: Storage, loop: Loop) -> bool:
     return any(len(iterations) > 1 for iterations in seen.values())
 
 
-def flows(run_: Run, storage: Storage, loop: Loop) -> bool:
-    """Whether an iteration reads what an earlier one of the same loop wrote."""
-    by_others: dict[tuple[object, Element], set[int]] = {}
-    found = False
+def carried(run_: Run, storage: Storage, loop: Loop) -> bool:
+    """Whether an iteration reads what another one of the same loop writes, and did not before."""
+    writers: dict[tuple[object, Element], set[int]] = {}
+    readers: dict[tuple[object, Element], set[int]] = {}
     for event in run_.events:
         loops = [item[0] for item in event.iteration]
         if loop not in loops:
@@ -164,18 +164,18 @@ def flows(run_: Run, storage: Storage, loop: Loop) -> bool:
         level = loops.index(loop)
         outer = tuple(value for _, value in event.iteration[:level])
         now = event.iteration[level][1]
-        for touched in event.reads.values():
-            for item in touched:
-                if item[0] != storage.id:
-                    continue
-                writers = by_others.get((outer, item), set())
-                if now not in writers and any(w < now for w in writers):
-                    found = True
-        for touched in event.writes.values():
-            for item in touched:
-                if item[0] == storage.id:
-                    by_others.setdefault((outer, item), set()).add(now)
-    return found
+        for item in set().union(*event.reads.values()):
+            if item[0] == storage.id and now not in writers.get((outer, item), set()):
+                readers.setdefault((outer, item), set()).add(now)
+        for item in set().union(*event.writes.values()):
+            if item[0] == storage.id:
+                writers.setdefault((outer, item), set()).add(now)
+    return any(
+        reader != writer
+        for place, found in readers.items()
+        for reader in found
+        for writer in writers.get(place, set())
+    )
 
 
 def leftovers(run_: Run, storage: Storage, loop: Loop) -> bool:

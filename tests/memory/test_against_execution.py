@@ -173,7 +173,7 @@ def test_carried_dependences(kernel: Kernel, n: int) -> None:
                 fine = False
             if storage.buffer is Buffer.SBUF and oracle.leftovers(run, storage, loop):
                 fine = False
-            if oracle.flows(run, storage, loop):
+            if oracle.carried(run, storage, loop):
                 fine = False
     checks = list(carried_dependences(kernel.trace, TARGET))
     _compare(checks, kernel, n, fine)

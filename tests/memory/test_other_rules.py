@@ -184,9 +184,46 @@ def test_a_running_value_is_carried() -> None:
     kernel.write(kernel.view(state))
     with kernel.loop("i", n, LoopKind.AFFINE):
         kernel.op("maximum", writes=[kernel.view(state)], reads=[kernel.view(state)])
-    assert verdicts(carried_dependences, kernel.trace) == {
-        "refuted": ["an iteration of the loop over `i` reads what an earlier one wrote to `state`"]
-    }
+    found = verdicts(carried_dependences, kernel.trace)
+    message = "an iteration of the loop over `i` reads what another one writes to `state`"
+    assert set(found.pop("refuted")) == {message} and not found
+
+
+@pytest.mark.parametrize("distance", [-3, -1, 1, 3])
+def test_what_another_iteration_writes_is_carried_before_it_as_behind_it(distance: int) -> None:
+    n = size("n")
+    kernel = Kernel("beta1")
+    row = kernel.storage("row", (128, n + 6))
+    kernel.write(kernel.view(row))
+    with kernel.loop("i", n, LoopKind.AFFINE) as i:
+        kernel.read(kernel.view(row, (0, 128), (i + 3 + distance, 1)))
+        kernel.write(kernel.view(row, (0, 128), (i + 3, 1)))
+    found = verdicts(carried_dependences, kernel.trace)
+    message = "an iteration of the loop over `i` reads what another one writes to `row`"
+    assert set(found.pop("refuted")) == {message} and not found
+    assert not verdicts(carried_dependences, kernel.trace, E.le(n, abs(distance)))
+
+
+def test_what_an_iteration_wrote_itself_others_may_write_as_well() -> None:
+    n = size("n")
+    kernel = Kernel("beta1")
+    row = kernel.storage("row", (128, n + 1))
+    with kernel.loop("i", n, LoopKind.AFFINE) as i:
+        kernel.write(kernel.view(row, (0, 128), (i, 2)))
+        kernel.read(kernel.view(row, (0, 128), (i, 1)))
+        kernel.read(kernel.view(row, (0, 128), (i + 1, 1)))
+    assert not verdicts(carried_dependences, kernel.trace)
+
+
+def test_a_read_in_place_is_of_its_own_iteration() -> None:
+    n = size("n")
+    kernel = Kernel("beta1")
+    row = kernel.storage("row", (128, n * 5))
+    kernel.write(kernel.view(row))
+    with kernel.loop("i", n, LoopKind.AFFINE) as i:
+        view = kernel.view(row, (0, 128), (i * 5, 5))
+        kernel.op("exp", writes=[view], reads=[view])
+    assert not verdicts(carried_dependences, kernel.trace)
 
 
 def test_order_is_promised_by_other_loops_and_later_generations() -> None:

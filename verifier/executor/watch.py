@@ -136,6 +136,11 @@ class Watch:
         self._stamps: WeakKeyDictionary[Memory, Cells] = WeakKeyDictionary()
         #: the same of sums: by depth of loops, the first since the loop began or it was set
         self._sums: WeakKeyDictionary[Memory, list[Cells]] = WeakKeyDictionary()
+        #: per element, by depth of loops: the first read since the loop began of what the iteration
+        #: that reads has not written itself; None: too many parts of it are told apart
+        self._found: WeakKeyDictionary[Memory, list[Cells] | None] = WeakKeyDictionary()
+        #: by time and tensor: what read it, in which role
+        self._readers: dict[tuple[int, int], tuple[Operation, str]] = {}
         #: tiles on chip that several iterations have written, and what an operation writes there
         self._left: WeakKeyDictionary[Memory, Left[_Turn]] = WeakKeyDictionary()
         self._numbers: dict[int, int | float] = {}
@@ -203,13 +208,63 @@ class Watch:
         for role in reads:
             if sums and role in writes:
                 continue  # it is carried on
-            found = bounds[role]
-            carried = self._carried(found, self._around(turns, found.memory))
-            if carried is not None:
-                self._read_after_write(operation, role, found.memory, carried)
+            self._read(operation, role, bounds[role], turns)
         over = self._fold(operation, bounds, turns)
         for role in writes:
             self._write(operation, bounds[role], turns, sums, over)
+
+    def _read(self, operation: Operation, role: str, found: Bound, turns: list[_Turn]) -> None:
+        memory = found.memory
+        around = self._around(turns, memory)
+        carried = self._carried(found, around)
+        if carried is not None:
+            turn, stamp = carried
+            turn.carried.add(memory)
+            self._depends(memory, self._where(operation, role), self._writers[stamp], turn)
+        if not around or memory.template.kind is StorageKind.CONSTANT:
+            return
+        self._readers[self.clock, id(memory)] = operation, role
+        depths = self._found.setdefault(memory, [])
+        if depths is None:
+            return
+        try:
+            for depth, turn in enumerate(around):
+                if depth == len(depths):
+                    depths.append(Cells(memory.template))
+                self._find(found, depths[depth], turn)
+        except TooFineError:
+            self._found[memory] = None  # of interest only if it is written
+
+    def _find(self, found: Bound, first: Cells, turn: _Turn) -> None:
+        """Something is read in an iteration: note where that did not write it itself."""
+        box, place = self._box(found), found.place
+        stamps = self._stamps.get(found.memory)
+        begun = first.get(box, place)
+        fresh = begun <= turn.start
+        if stamps is not None:
+            stamps.get(box, place)  # which may divide the blocks
+            stamps.align(first)
+            begun = first.get(box, place)
+            fresh = (begun <= turn.start) & (stamps.get(box, place) <= turn.now)
+        if fresh.any():
+            first.put(box, place, np.where(fresh, self.clock, begun))
+
+    def _overwrite(self, operation: Operation, found: Bound, around: list[_Turn]) -> None:
+        """Something is written: tell if another iteration has read what was there before.
+
+        Raises:
+            TooFineError: that is not known.
+        """
+        memory = found.memory
+        depths = self._found.get(memory, [])
+        if depths is None:
+            raise TooFineError
+        for turn, first in zip(around, depths, strict=False):
+            before = _earlier(first.get(self._box(found), found.place), [turn])
+            if before is not None:
+                reader, role = self._readers[before[1], id(memory)]
+                self._depends(memory, reader.span_of(role), operation.span, turn)
+                return
 
     def _carried(self, found: Bound, around: list[_Turn]) -> tuple[_Turn, int] | None:
         """The loop of which an earlier iteration wrote what is read, or a part of its sum."""
@@ -275,6 +330,7 @@ class Watch:
             stamps = self._stamps[memory] = Cells(memory.template)
         box = self._box(found)
         before = stamps.get(box, found.place)
+        self._overwrite(operation, found, around)
         if memory.template.on_chip:
             self._leave(operation, found, around, sums, over)
         elif before.size and not sums:
@@ -371,13 +427,7 @@ class Watch:
             self._boxes[key] = box_of(template, place)
         return self._boxes[key]
 
-    def _read_after_write(
-        self, operation: Operation, role: str, memory: Memory, carried: tuple[_Turn, int]
-    ) -> None:
-        turn, stamp = carried
-        span = self._where(operation, role)
-        written = self._writers[stamp]
-        turn.carried.add(memory)
+    def _depends(self, memory: Memory, span: Span, written: Span, turn: _Turn) -> None:
         self._meet(CarriedRead(memory.name, span, written, turn.span, turn.name, turn.kind))
 
     # -- places -----------------------------------------------------------------------

@@ -131,7 +131,7 @@ class Unread:
 
 @dataclass(frozen=True, slots=True)
 class CarriedRead:
-    """An iteration of a loop without order, over ``index``, reads what an earlier one wrote."""
+    """An iteration of a loop without order, over ``index``, reads what another one writes."""
 
     name: str
     span: Span
