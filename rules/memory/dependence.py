@@ -10,7 +10,14 @@ from rules.beta1 import TWINS
 from rules.memory import examples
 from rules.memory.alike import alike
 from rules.memory.cases import Copy, apart, before, contains, copy, covered, dominates
-from rules.memory.order import Barriers, Foreign, reads_of_others, result_of, same_value
+from rules.memory.order import (
+    Barriers,
+    Foreign,
+    reads_of_others,
+    repeatable,
+    result_of,
+    same_value,
+)
 from rules.memory.winners import Winner, winners
 from rules.memory.words import allocation_note, element
 from verifier.dialects.names import NKI, PPL
@@ -22,7 +29,6 @@ from verifier.rulebase import Check, Monitor, Note, Rule, register
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
-from verifier.symbolic.instruction import Trait
 from verifier.symbolic.memory.events import (
     CarriedRead,
     CarriedWrite,
@@ -33,7 +39,7 @@ from verifier.symbolic.memory.events import (
 from verifier.symbolic.memory.index import Access, Index, Uses, accumulates, index, tensor
 from verifier.symbolic.memory.known import Known
 from verifier.symbolic.tensors import LoopKind, StorageKind
-from verifier.symbolic.trace import Operation, Trace
+from verifier.symbolic.trace import Trace
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -123,11 +129,6 @@ def _unordered(access: Access, uses: Uses, level: int, beside: SideBySide) -> bo
     return loop.kind is LoopKind.GRID
 
 
-def _repeatable(operation: Operation) -> bool:
-    instruction = operation.instruction
-    return instruction is not None and Trait.REPEATABLE in instruction.traits
-
-
 def _overlapping_writes(
     table: Index, uses: Uses, level: int, beside: SideBySide, barriers: Barriers
 ) -> Iterator[Check]:
@@ -136,7 +137,7 @@ def _overlapping_writes(
         for write in uses.writes
         if _unordered(write, uses, level, beside)
         and not accumulates(write.operation)
-        and not _repeatable(write.operation)
+        and not repeatable(write.operation)
     ]
     for position, first in enumerate(writes):
         for second in writes[position:]:

@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from rules.memory.cases import apart, common_loops, copy
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.instruction import Trait
 from verifier.symbolic.memory.content import constant, folded, moved
 from verifier.symbolic.memory.index import Access, Index, Uses, accumulates, tensor
 from verifier.symbolic.tensors import Loop, LoopKind
@@ -122,6 +123,12 @@ def _where(access: Access, condition: Bool) -> Access:
     return replace(access, given=(*access.given, condition), reaches={})
 
 
+def repeatable(operation: Operation) -> bool:
+    """Whether several instances may do it to the same elements, in any order."""
+    instruction = operation.instruction
+    return instruction is not None and Trait.REPEATABLE in instruction.traits
+
+
 def same_value(table: Index, first: Access, second: Access) -> bool:
     """Whether both write one and the same number everywhere."""
     value = _number(table, first.operation)
@@ -174,8 +181,9 @@ def reads_of_others(uses: Uses, barriers: Barriers) -> Iterator[Foreign]:
     """The pairs of a read and a write of another instance."""
     for read in uses.reads:
         for write in uses.writes:
-            if write.operation is read.operation and accumulates(write.operation):
-                continue
+            operation = write.operation
+            if operation is read.operation and (accumulates(operation) or repeatable(operation)):
+                continue  # sums that the memory makes come in any order
             tied = barriers.tied(read, write)
             if tied is not None:
                 yield _foreign(*tied, barriers.grid)

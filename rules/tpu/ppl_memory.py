@@ -15,7 +15,12 @@ from verifier.rulebase import COMPILED, Check, Monitor, Note, Replayed, Shown
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
-from verifier.symbolic.memory.events import LanesLived, StagesShared, UndefinedLanes
+from verifier.symbolic.memory.events import (
+    CoreRead,
+    LanesLived,
+    StagesShared,
+    UndefinedLanes,
+)
 from verifier.symbolic.memory.index import index
 from verifier.symbolic.memory.lives import crosses_stages, pipelined
 from verifier.symbolic.memory.sizes import lane_bytes
@@ -183,8 +188,14 @@ def _synchronised(name: str, span: Span) -> Check:
         text=f"`pl.sync()` between writing and reading `{name}`",
         message=f"a core reads what another writes to `{name}`, without a `pl.sync()` in between",
         facts=("PPL-B11",),
-        help=("call `pl.sync()` before reading what other cores write",),
+        help=("call `pl.sync()` between what one core reads and what another one writes",),
     )
+
+
+def core_read(event: CoreRead, chip: Chip) -> Iterator[Check]:
+    """A core of a run reads what another one writes."""
+    found = _synchronised(event.name, event.span)
+    yield replace(found, notes=(Note(event.written, "written here"),))
 
 
 def too_early(event: UndefinedLanes, chip: Chip) -> Iterator[Check]:
@@ -316,18 +327,15 @@ declare(
     "ppl-missing-sync",
     "PPL023",
     "trace",
-    "cores synchronise before they read what others wrote to L2 or global memory",
+    "cores synchronise between a read of L2 or global memory and what others write there",
     "Cores run on their own: without `pl.sync()` a core may read the shared memory before it is "
-    "written. What a core wrote itself it may read at once.",
+    "written, or after what it was to find there has been overwritten. What a core wrote itself it "
+    "may read at once.",
     ("PPL-B11",),
     unsynchronised,
     _EXCHANGE.replace("    pl.sync()\n", ""),
     _EXCHANGE,
-    monitors=(Monitor(UndefinedLanes, too_early),),
-    replayed=Replayed(
-        Shown.NEVER,
-        why="cores wait for each other in a run, whether the text says so or not",
-    ),
+    monitors=(Monitor(UndefinedLanes, too_early), Monitor(CoreRead, core_read)),
     silent=True,
 )
 declare(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from verifier.executor import simulate
 from verifier.executor.cells import Cells, box_of
@@ -72,3 +73,46 @@ def test_a_part_that_is_smaller_than_the_blocks_is_told_apart() -> None:
     assert np.unique(cells.get(box_of(template, whole), whole)).tolist() == [0, 7]
     below = Geometry(12, (2, 6), (6, 1), "float32")
     assert not cells.get(box_of(template, below), below).any()
+
+
+SHIFT = """
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+
+
+@nki.jit
+def shift(x):
+    y = nl.ndarray((6, 40, 24), dtype=x.dtype, buffer=nl.shared_hbm)
+    for i in nl.affine_range(6):
+        nl.store(y[i], value=nl.load(x[i]))
+    for i in nl.{loop}(3):
+        for j in nl.affine_range(2):
+            t = nl.load(y[{read}])
+            nl.store(y[{written}], value=nl.exp(t))
+    return y
+"""
+
+
+@pytest.mark.parametrize(
+    ("read", "written", "loop", "index"),
+    [
+        ("2 * i + j", "2 * i + j", "affine_range", ""),
+        ("i + 3", "i", "affine_range", ""),
+        ("2 * i + 1", "2 * i + j", "affine_range", "j"),
+        ("2 * i + j", "i", "affine_range", "j"),
+        ("i + 2 * j + 1", "i + 2 * j", "sequential_range", ""),
+        ("2 * i + 1 - j", "2 * i + j", "sequential_range", "j"),
+        ("5", "i + 3 * j", "affine_range", "i"),
+    ],
+)
+def test_a_run_in_order_shows_what_iterations_take_from_later_ones(
+    tmp_path: Path, read: str, written: str, loop: str, index: str
+) -> None:
+    path = tmp_path / "shift.py"
+    path.write_text(SHIFT.format(read=read, written=written, loop=loop))
+    made = simulate(f"{path}::shift", None, None)
+    run = type(made)(made.kernel, made.target, made.api_version, Options(keep_going=True))
+    outcome = run.outcome(x=Shaped("float32", (6, 40, 24)))
+    reads = [d for d in outcome.diagnostics if "reads what another one writes" in d.message]
+    assert [d.span.line for d in reads] == [13] * len(reads)
+    assert (f"loop over `{index}`" in reads[0].message) if index else not reads

@@ -11,8 +11,10 @@ from verifier.dialects.ppl.launches import targets
 from verifier.engine import analyze_file
 from verifier.executor import simulate
 from verifier.executor.arguments import Argument, ArgumentKind
+from verifier.executor.machine import Options
 from verifier.executor.protocol import Request
 from verifier.executor.runner import run
+from verifier.executor.running import Shaped
 from verifier.report.model import FileRequest
 
 ALL = ("bm1684x", "bm1684xe", "bm1688", "bm1690", "sg2260e", "sg2262")
@@ -112,3 +114,95 @@ def test_a_run_on_many_cores_is_on_a_chip_that_has_them(
     arguments = {"out_ptr": planes, "src_ptr": planes}
     reply = run(Request(str(path), "kernel", arguments, target="", grid=grid))
     assert (reply.ended and reply.ended[0]) == ended
+
+
+RACING = """\
+import ppl
+import ppl.language as pl
+
+
+@ppl.jit
+def kernel(out_ptr, src_ptr):
+    core, cores = pl.get_core_index(), pl.get_core_num()
+    source = pl.gtensor([5, 24, 1, 60], pl.GLOBAL, src_ptr)
+    target = pl.gtensor([5, 24, 1, 60], pl.GLOBAL, out_ptr)
+    part = [1, 24, 1, 60]
+    a = pl.make_tensor(part, pl.float16)
+    for b in range(core, 5, cores):
+        pl.dma.load(a, source.sub_view(part, [b, 0, 0, 0]))
+        pl.dma.store(target.sub_view(part, [b, 0, 0, 0]), a)
+    pl.sync()
+    for b in range(core, 4, cores):
+        pl.dma.load(a, target.sub_view(part, [{read}, 0, 0, 0]))
+        {wait}
+        pl.dma.store({to}.sub_view(part, [{written}, 0, 0, 0]), a)
+"""
+
+
+@pytest.mark.parametrize("shapes_only", [False, True])
+@pytest.mark.parametrize(
+    ("read", "written", "to", "wait", "races"),
+    [
+        ("b", "b", "target", "", False),
+        ("b + 1", "b", "source", "", False),
+        ("b + 1", "b", "target", "", True),
+        ("b", "b + 1", "target", "", True),
+        ("0", "b", "target", "", True),
+        ("b + 1", "b", "target", "pl.sync()", False),
+        ("b + cores if b + cores < 5 else b", "b", "target", "", False),
+    ],
+)
+def test_cores_race_for_what_one_reads_and_another_writes(
+    tmp_path: Path, read: str, written: str, to: str, wait: str, races: bool, shapes_only: bool
+) -> None:
+    path = tmp_path / "kernel.py"
+    text = RACING.format(read=read, written=written, to=to, wait=wait)
+    path.write_text(text, encoding="utf-8")
+    made = simulate(f"{path}::kernel", "bm1690", None)
+    options = Options(shapes_only=shapes_only, keep_going=True)
+    cores = type(made)(made.kernel, made.target, made.api_version, options, (1, 2))
+    shape = (5, 24, 60)
+    outcome = cores.outcome(out_ptr=Shaped("float16", shape), src_ptr=Shaped("float16", shape))
+    line = text[: text.index("pl.dma.load(a, target")].count("\n") + 1
+    found = [(d.rule, d.span.line) for d in outcome.diagnostics]
+    assert found == ([("ppl-missing-sync", line)] if races else [])
+    said = analyze_file(FileRequest(str(path), targets=("bm1690",))).diagnostics
+    assert not races or "ppl-missing-sync" in {d.rule for d in said}
+
+
+SUMMING = """\
+import ppl
+import ppl.language as pl
+
+
+@ppl.jit
+def kernel(out_ptr, src_ptr):
+    sums = pl.gtensor([1, 16, 1, 64], pl.L2, dtype=pl.float16)
+    a = pl.make_tensor([1, 16, 1, 64], pl.float16)
+    pl.dma.load(a, pl.gtensor([1, 16, 1, 64], pl.GLOBAL, src_ptr).view())
+    pl.dma.zero(sums.view())
+    {cleared}
+    pl.dma.reduce(sums.view(), a, pl.ALL_REDUCE_PSUM_WR, pl.ALL_REDUCE_ADD)
+    {summed}
+    if pl.get_core_index() == 0:
+        pl.sdma.move(pl.gtensor([1, 16, 1, 64], pl.GLOBAL, out_ptr).view(), sums.view())
+"""
+
+
+@pytest.mark.parametrize(
+    ("cleared", "summed", "line"), [("sync", "sync", 0), ("", "sync", 12), ("sync", "", 15)]
+)
+def test_sums_in_memory_come_in_any_order_but_before_they_are_read(
+    tmp_path: Path, cleared: str, summed: str, line: int
+) -> None:
+    path = tmp_path / "kernel.py"
+    waits = {"": "", "sync": "pl.sync()"}
+    text = SUMMING.format(cleared=waits[cleared], summed=waits[summed])
+    path.write_text(text, encoding="utf-8")
+    made = simulate(f"{path}::kernel", "bm1690", None)
+    options = Options(keep_going=True)
+    cores = type(made)(made.kernel, made.target, made.api_version, options, (1, 3))
+    shape = (1, 16, 1, 64)
+    outcome = cores.outcome(out_ptr=Shaped("float16", shape), src_ptr=Shaped("float16", shape))
+    found = {(d.rule, d.span.line) for d in outcome.diagnostics}
+    assert found == ({("ppl-missing-sync", line)} if line else set())

@@ -20,6 +20,7 @@ from verifier.executor.lanes import (
     system_place,
 )
 from verifier.executor.pipelines import Pipelines
+from verifier.executor.races import Races
 from verifier.executor.semantics.casts import NUMPY
 from verifier.executor.semantics.tpu import MEANINGS, SemanticsMissing
 from verifier.executor.semantics.tpu.base import Function
@@ -225,6 +226,7 @@ def _computed(function: Function, operation: Operation, operands: LaneOperands) 
 
 def _before(machine: ConcreteMachine, operation: Operation, used: list[_Used]) -> None:
     """Note who writes where, and report what is read and means nothing."""
+    _share(machine, operation, used)
     for each in used:
         if each.writes:
             each.region.memory.writer = operation.span_of(each.role)
@@ -233,6 +235,24 @@ def _before(machine: ConcreteMachine, operation: Operation, used: list[_Used]) -
             there = ((memory, _there(machine, memory, place)) for memory, place in each.parts)
             if not all(memory.written(place) for memory, place in there):
                 _unwritten(machine, operation, each)
+
+
+def _share(machine: ConcreteMachine, operation: Operation, used: list[_Used]) -> None:
+    """Note what a core does to memory that others see."""
+    races, core = machine.state.get("races"), machine.state.get("core")
+    if not isinstance(races, Races) or not isinstance(core, int):
+        return
+    for each in used:
+        view = operation.view(each.role)
+        if view is None or view.buffer.on_chip:
+            continue
+        span = operation.span if each.writes else operation.span_of(each.role)
+        access = core, view.name, span
+        for memory, place in each.parts:
+            if each.reads:
+                races.read(access, memory, place, adds=each.writes)
+            if each.writes:
+                races.write(access, memory, place)
 
 
 def _reported(machine: ConcreteMachine) -> bool:

@@ -17,6 +17,7 @@ from verifier.executor.cores import Core
 from verifier.executor.findings import MisuseError
 from verifier.executor.lanes import Array
 from verifier.executor.machine import TRACED
+from verifier.executor.races import Races
 from verifier.executor.records import Address, start_of
 from verifier.executor.semantics.casts import NUMPY
 from verifier.executor.tensors import Pointee, Pointer
@@ -24,7 +25,14 @@ from verifier.executor.tpu import BufferStorage
 from verifier.hardware.engines import Engine
 from verifier.rulebase import Shown
 from verifier.source.ir import Span
-from verifier.symbolic.memory.events import Awaited, Filled, LaneLife, LanesLived, Wasted
+from verifier.symbolic.memory.events import (
+    Awaited,
+    CoreRead,
+    Filled,
+    LaneLife,
+    LanesLived,
+    Wasted,
+)
 from verifier.symbolic.memory.sizes import lane_bytes
 from verifier.symbolic.trace import Trace
 
@@ -91,9 +99,10 @@ def launch(
     they go on.
     """
     shared: dict[object, object] = {}
+    races = Races(machine.meet, len(programs)) if len(programs) > 1 else None
     cores: list[Core] = []
     for number, program in enumerate(programs):
-        state = {**machine.state, "shared": shared}
+        state = {**machine.state, "shared": shared, "core": number, "races": races}
         core = Core(machine, program, machine.order + number * _APART, state, work)
         state["barrier"] = core.pause
         cores.append(core)
@@ -103,6 +112,10 @@ def launch(
                 if not core.done:
                     core.resume()
             _all_wait(machine, cores)
+            if races is not None:
+                races.wait()
+        if races is not None and races.lost:
+            machine.unsettled |= {rule.id for rule, _ in machine.rules.monitors.get(CoreRead, ())}
     finally:
         for core in cores:
             core.stop()

@@ -206,6 +206,15 @@ class ForeignWrite:
 
 
 @dataclass(frozen=True, slots=True)
+class CoreRead:
+    """A core of a TPU reads what another one writes, with no barrier between the two."""
+
+    name: str
+    span: Span
+    written: Span
+
+
+@dataclass(frozen=True, slots=True)
 class Reordered:
     """A result is another one when the iterations of loops without order run in ``order``."""
 
