@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.frontends import CPYTHON
 from verifier.engine import analyze_file
 from verifier.executor.replay import Item, replay
 from verifier.report.model import FileRequest, FileResult, KernelReport
@@ -65,7 +66,12 @@ def checked(folder: Path, contract: str) -> FileResult:
     path = folder / "kernel.py"
     path.write_text(MODULE, encoding="utf-8")
     request = FileRequest(
-        str(path), targets=("trn2",), contracts=(f"staged{contract}",), parts=True, timeout=30
+        str(path),
+        targets=("trn2",),
+        contracts=(f"staged{contract}",),
+        parts=True,
+        timeout=30,
+        ignore=CPYTHON,
     )
     return analyze_file(request)
 
@@ -207,7 +213,9 @@ def test_a_fault_of_a_dtype_that_is_named_is_a_fault(
     path = tmp_path / "kernel.py"
     path.write_text(BANDED, encoding="utf-8")
     contract = f"banded(x: fp32[5, 7], dtype: {dtypes})"
-    result = analyze_file(FileRequest(str(path), targets=("trn2",), contracts=(contract,)))
+    result = analyze_file(
+        FileRequest(str(path), targets=("trn2",), contracts=(contract,), ignore=CPYTHON)
+    )
     broken = {d.rule for d in result.diagnostics}
     assert ("partition-extent" in broken) == (status == "violated")
     assert only(result).status in (status, "conditional" if broken else status)
@@ -238,7 +246,7 @@ def scaled(x, s, mode: str = "fast"):
 def test_what_breaks_a_condition_is_shown_as_the_input_that_it_is(tmp_path: Path) -> None:
     path = tmp_path / "kernel.py"
     path.write_text(ONE_OF_SEVERAL, encoding="utf-8")
-    (kernel,) = analyze_file(FileRequest(str(path), targets=("trn2",))).kernels
+    (kernel,) = analyze_file(FileRequest(str(path), targets=("trn2",), ignore=CPYTHON)).kernels
     assert kernel.precondition is not None
     told = {c.text: (c.breach, c.witness) for c in kernel.precondition.conjuncts}
     breach, witness = told["s is None or s == 3"]
@@ -251,7 +259,7 @@ def test_a_contract_above_a_function_makes_it_a_kernel(tmp_path: Path) -> None:
     path = tmp_path / "kernel.py"
     plain = ONE_OF_SEVERAL.replace("@nki.jit\n", "")
     path.write_text(plain, encoding="utf-8")
-    (kernel,) = analyze_file(FileRequest(str(path), targets=("trn2",))).kernels
+    (kernel,) = analyze_file(FileRequest(str(path), targets=("trn2",), ignore=CPYTHON)).kernels
     assert (kernel.name, kernel.status) == ("scaled", "conditional")
     path.write_text(plain.replace("# tilelint: contract", "# about"), encoding="utf-8")
-    assert analyze_file(FileRequest(str(path), targets=("trn2",))).kernels == ()
+    assert analyze_file(FileRequest(str(path), targets=("trn2",), ignore=CPYTHON)).kernels == ()

@@ -6,6 +6,7 @@ import textwrap
 
 import pytest
 
+from tests.frontends import CPYTHON
 from verifier.engine import analyze_source
 from verifier.report import model as report
 
@@ -71,7 +72,7 @@ def copied(x, rows, columns):
 
 def kernel(parameters: str, body: str) -> report.KernelReport:
     text = f"{HEAD}\n@nki.jit\ndef kernel({parameters}):\n{textwrap.indent(body, '    ')}\n"
-    (found,) = analyze_source(text).kernels
+    (found,) = analyze_source(text, ignore=CPYTHON).kernels
     return found
 
 
@@ -117,8 +118,18 @@ def test_what_is_known_of_it(parameters: str, body: str, status: str) -> None:
     assert found.status == status, (found.reasons, found.precondition)
 
 
+def test_what_compilers_demand_of_a_class_says_nothing_of_what_the_caller_makes() -> None:
+    text = f"{HEAD}\n@nki.jit\ndef kernel(x, c: Plain):\n    return copied(x, c.rows, 16)\n"
+    (found,) = analyze_source(text).kernels
+    assert found.precondition is not None and found.precondition.text == "c.rows <= 64"
+    made = text.replace("c: Plain", "n").replace("c.rows", "Plain(n).rows")
+    result = analyze_source(made)
+    assert [d.rule for d in result.diagnostics if d.verdict == "always"] == ["python-subset"]
+    assert "partition-extent" in {d.rule for d in result.diagnostics}
+
+
 def test_a_constructor_that_is_not_followed_says_nothing() -> None:
     odd = "class Odd:\n    def __init__(self, rows):\n        self.rows = eval('rows')\n\n\n"
     text = f"{HEAD}{odd}@nki.jit\ndef kernel(x, c: Odd):\n    return copied(x, c.rows, 8)\n"
-    (known,) = analyze_source(text).kernels
+    (known,) = analyze_source(text, ignore=CPYTHON).kernels
     assert known.status == "unknown"

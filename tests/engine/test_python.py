@@ -261,7 +261,7 @@ FINE = {
     "methods of all kinds": """
 import functools
 
-class Sizes:
+class Sizes(nl.NKIObject):
     def __init__(self, p):
         self._p = p
     @property

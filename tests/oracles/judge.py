@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+from tests.frontends import CPYTHON
 from tests.oracles.isolated import Failure
 from tests.oracles.kernels import PROBE_LINE, Kernel
 from verifier.engine.analysis import analyze_file
@@ -75,7 +76,12 @@ def analyze(task: Task) -> Answer:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "kernel.py")
         path.write_text(task.text, encoding="utf-8")
-        request = FileRequest(path=str(path), targets=(targets.DEFAULT,), timeout=task.seconds)
+        request = FileRequest(
+            path=str(path),
+            targets=(targets.DEFAULT,),
+            timeout=task.seconds,
+            ignore=CPYTHON,
+        )
         result = analyze_file(request)
     if not result.kernels or result.kernels[0].status == "error":
         said = tuple(error.message for error in result.errors) or ("no kernel found",)

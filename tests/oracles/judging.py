@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
 
+from tests.frontends import CPYTHON
 from tests.oracles.programs import Program, finished
 from tests.oracles.running import Inputs, Outcome, run
 from verifier.engine.analysis import analyze_file
@@ -49,7 +50,9 @@ def analysed(text: str) -> FileResult:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "kernel.py")
         path.write_text(text, encoding="utf-8")
-        return analyze_file(FileRequest(path=str(path), targets=("trn2",), timeout=TIMEOUT))
+        return analyze_file(
+            FileRequest(path=str(path), targets=("trn2",), timeout=TIMEOUT, ignore=CPYTHON)
+        )
 
 
 def judge(program: Program) -> Judgement:

@@ -107,7 +107,7 @@ import nki.isa as nisa
 import nki.language as nl
 
 
-class Plan:
+class Plan(nl.NKIObject):
     SIZES = {"small": 64, "large": 96}
 
     def __init__(self, kind):

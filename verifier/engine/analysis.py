@@ -67,6 +67,7 @@ def analyze_source(
     target: str = targets.DEFAULT,
     api_version: str | None = None,
     select: tuple[str, ...] = (),
+    ignore: tuple[str, ...] = (),
 ) -> report.FileResult:
     """The report of a source text that is not a file; paths in it are of a file that is gone."""
     with tempfile.TemporaryDirectory() as folder:
@@ -74,7 +75,11 @@ def analyze_source(
         path.write_text(text, encoding="utf-8")
         return analyze_file(
             report.FileRequest(
-                path=str(path), targets=(target,), api_version=api_version, select=select
+                path=str(path),
+                targets=(target,),
+                api_version=api_version,
+                select=select,
+                ignore=ignore,
             )
         )
 

@@ -268,7 +268,17 @@ def _reject(
     notes: tuple[tuple[Span, str], ...] = (),
     help: tuple[str, ...] = (),
 ) -> None:
-    vm.check(RULE, E.FALSE, span, text, message, facts=(fact,), notes=notes, help=help)
+    vm.check(
+        RULE,
+        E.FALSE,
+        span,
+        text,
+        message,
+        facts=(fact,),
+        notes=notes,
+        help=help,
+        compiled=True,
+    )
 
 
 def _last(node: ir.Expr) -> str:

@@ -142,7 +142,10 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class HostCheck:
-    """A check raised while interpreting: the rule's id and what must hold."""
+    """A check raised while interpreting: the rule's id and what must hold.
+
+    ``compiled``: of what stands there, which only a compiler looks at: nothing fails in Python.
+    """
 
     rule: str
     predicate: Bool
@@ -161,6 +164,7 @@ class HostCheck:
     severity: str | None
     exact: bool
     reason: str
+    compiled: bool
 
 
 @dataclass(slots=True)

@@ -216,6 +216,7 @@ class State:
                 severity=severity,
                 exact=exact,
                 reason=reason,
+                compiled=compiled,
             )
         )
 
