@@ -98,6 +98,18 @@ def scattered(cache: Any, fresh: Any, slots: Any) -> Any:
     return out
 
 
+def from_next(x: Any) -> Any:
+    """Every other block is the exponential of the next one."""
+    out = f(x).copy()
+    out[::2] = np.exp(out[1::2])
+    return out
+
+
+def shifted(x: Any) -> Any:
+    """All columns but the last are the exponentials of the next ones."""
+    return np.concatenate([np.exp(f(x)[:, 1:]), f(x)[:, -1:]], axis=1)
+
+
 def centred(x: Any) -> Any:
     bands = f(x).reshape(8, 128, -1)
     return (bands - bands.mean(axis=0, keepdims=True)).reshape(x.shape)
@@ -135,6 +147,9 @@ GOOD = [
         {"a": (F32, (256, 384)), "b": (F32, (256, 384))},
         lambda a, b: f(a) + f(b),
     ),
+    Case("beta1_affine_apart", "interleaved", {"x": (F32, (4, 72, 40))}, from_next),
+    Case("beta1_affine_apart", "in_order", {"x": (F32, (104, 7))}, shifted),
+    Case("beta1_affine_apart", "scratch", {"x": (F32, (3, 72, 40))}, lambda x: f(x) + np.exp(f(x))),
     Case("beta1_blocks", "centre", {"x": (F32, (1024, 500))}, centred),
     Case("beta1_grid", "grid_scale", {"x": (F32, (256, 1024))}, lambda x: 2 * f(x), grid=(2, 2)),
     Case("beta1_masked_square", "squares", {"x": (F32, (200, 700))}, lambda x: f(x) ** 2),
@@ -323,6 +338,8 @@ OTHERS = [
         {"x": (F32, (144, 500)), "factor": 0.5},
         made_by=("make_scale", 48, 3),
     ),
+    Case("beta1_affine_shift", "shifted", {"x": (F32, (4, 72, 40))}),
+    Case("beta1_affine_shift", "halves", {"x": (F32, (104, 60))}),
     Case("beta1_affine_carry", "carried", {"x": (F32, (256, 512))}),
     Case("beta1_overlapping_writes", "overlapping", {"x": (F32, (128, 300))}),
     Case("contraction_tail", "correlate", {"x_t": (BF16, (256, 72)), "y": (BF16, (256, 400))}),
