@@ -117,15 +117,21 @@ class BufferProxy(Named):
 class RegisterProxy:
     """A scalar register with its number.
 
-    ``unset``: told where the number is used and nothing has set it; None: it is set.
+    ``unset``: told where the number is used and nothing has set it; None: it is set. ``held``: the
+    record of what the dialect knows of it, see :mod:`verifier.symbolic.registers`.
     """
 
     __slots__ = ("_number", "inner", "unset")
 
-    def __init__(self, number: int = 0, unset: Callable[[], None] | None = None) -> None:
+    def __init__(
+        self,
+        number: int = 0,
+        unset: Callable[[], None] | None = None,
+        held: object = None,
+    ) -> None:
         self._number = number
         self.unset = unset
-        self.inner = RegisterValue("register", self)
+        self.inner = RegisterValue("register", self, held)
 
     @property
     def number(self) -> int:
@@ -149,8 +155,8 @@ class RegisterProxy:
 class RegisterValue(Register):
     """A register of the dialect that knows its number."""
 
-    def __init__(self, name: str, proxy: RegisterProxy) -> None:
-        super().__init__(name)
+    def __init__(self, name: str, proxy: RegisterProxy, held: object) -> None:
+        super().__init__(name, held=held)
         object.__setattr__(self, "proxy", proxy)
 
     proxy: RegisterProxy

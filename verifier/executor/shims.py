@@ -34,7 +34,7 @@ from verifier.executor.session import Kernel, active
 from verifier.executor.tiles import Tensor, call_of
 from verifier.hardware import dtypes as dt
 from verifier.symbolic.memory.events import Origin, UndefinedRead
-from verifier.symbolic.values import ApiRef, DeviceLoop
+from verifier.symbolic.values import ApiRef, DeviceLoop, Register
 
 #: libraries that kernel files import for their tests; empty modules stand in where they are absent
 _OPTIONAL: Final = frozenset(
@@ -210,19 +210,20 @@ def _shared_constant(ref: ApiRef, args: tuple[Any, ...], keywords: dict[str, Any
     return constant(machine, array, places.here("shared_constant").target_name or "constant")
 
 
-def _judged(ref: ApiRef, args: tuple[Any, ...], keywords: dict[str, Any]) -> None:
+def _judged(ref: ApiRef, args: tuple[Any, ...], keywords: dict[str, Any]) -> object:
     """Check a call on registers by the rules; what it does to the numbers is told here."""
     machine = active().current()
     with machine.executing(operands.examine):
         call = call_of(machine, ref.name.rpartition(".")[2], args, keywords)
-        machine.dialect.call(machine, ref, call)
+        return machine.dialect.call(machine, ref, call)
 
 
 def _register_alloc(ref: ApiRef, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-    _judged(ref, args, keywords)
+    register = _judged(ref, args, keywords)
+    held = register.held if isinstance(register, Register) else None
     value = args[0] if args else keywords.get("x")
     if value is not None:
-        return RegisterProxy(_number(value))
+        return RegisterProxy(_number(value), held=held)
     made, machine = places.here(), active().current()
     name = made.target_name or "register"
 
@@ -230,7 +231,7 @@ def _register_alloc(ref: ApiRef, args: tuple[Any, ...], keywords: dict[str, Any]
         used = places.here().span
         machine.meet(UndefinedRead(Origin(name, made.span, used, False), used, "it is used"))
 
-    return RegisterProxy(unset=unset)
+    return RegisterProxy(unset=unset, held=held)
 
 
 def _number(value: Any) -> int:

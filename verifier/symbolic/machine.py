@@ -189,7 +189,10 @@ class Machine(Protocol):
         ...
 
     def fill(self, value: object, values: Sequence[object], origin: object = None) -> bool:
-        """Assign all fields of a record; False if the value is none that can be assigned to."""
+        """Assign all fields of a record; False if the value is none that can be assigned to.
+
+        Such is the copy of a record that stands for one of some trip of a loop.
+        """
         ...
 
 

@@ -331,14 +331,16 @@ class DTypeText:
 
 @dataclass(frozen=True, slots=True)
 class Register:
-    """A scalar register of the device: its value is known at run time only.
+    """A scalar register of the device: the host cannot compute with its value.
 
     ``place``: the tensor of one element that stands for it, by which is known what has set it; None
-    of those that the device sets itself.
+    of those that the device sets itself. ``held``: the record of what it holds on each path, see
+    :mod:`verifier.symbolic.registers`.
     """
 
     name: str
     place: View | None = None
+    held: object = None
 
 
 def places(*values: object) -> tuple[View, ...]:

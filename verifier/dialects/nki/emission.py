@@ -13,7 +13,7 @@ from verifier.dialects.nki.versions import newer
 from verifier.hardware.engines import Engine
 from verifier.hardware.memories import Buffer
 from verifier.source.ir import Span
-from verifier.symbolic import absent, views
+from verifier.symbolic import absent, registers, views
 from verifier.symbolic import expr as E
 from verifier.symbolic.effects import Effect
 from verifier.symbolic.expr import FALSE, Bool, Expr
@@ -185,7 +185,7 @@ def perform(
         written = views.use(machine, result, mask, span)
         gathered.operands["dst"] = Operand("dst", written, span, given=False)
         gathered.writes.append(("dst", written))
-    _gather_registers(instruction, gathered)
+    _gather_registers(machine, instruction, gathered)
     operation = Operation(
         name=instruction.name,
         operands=gathered.operands,
@@ -438,12 +438,15 @@ def _numbers(machine: Machine, value: object, span: Span) -> object:
     )
 
 
-def _gather_registers(instruction: Instruction, gathered: _Gathered) -> None:
+def _gather_registers(machine: Machine, instruction: Instruction, gathered: _Gathered) -> None:
     """Operands in registers: those that the call sets, and those that it takes."""
     for name, operand in gathered.operands.items():
         if not isinstance(operand.value, Register):
             continue
-        into = gathered.writes if name in instruction.footprint.registers else gathered.reads
+        into = gathered.reads
+        if name in instruction.footprint.registers:
+            into = gathered.writes
+            registers.fill(machine, operand.value, None, operand.span)
         into.extend((name, place) for place in places(operand.value))
 
 

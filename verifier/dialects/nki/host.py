@@ -14,7 +14,7 @@ from verifier.dialects.nki.versions import newer
 from verifier.hardware import dtypes as dt
 from verifier.hardware.engines import Engine
 from verifier.hardware.memories import Buffer
-from verifier.symbolic import absent, views
+from verifier.symbolic import absent, registers, views
 from verifier.symbolic import expr as E
 from verifier.symbolic.effects import Footprint
 from verifier.symbolic.expr import FALSE, Expr
@@ -449,12 +449,15 @@ def _register(machine: Machine, bound: Bound, call: Call) -> object:
         partition_axis=None,
         initialised=bound.value("x") is not None,
     )
-    return Register(name, place)
+    given = registers.taken(machine, bound.value("x"), bound.span("x", call.span))
+    return Register(name, place, machine.record(registers.CONTENTS, (given,)))
 
 
 def _set_register(machine: Machine, bound: Bound, call: Call) -> object:
     source = next(name for name in ("src", "imm") if name in bound.operands)
     _use_registers(machine, bound, call, reads=(source,), writes=("dst",))
+    given = registers.taken(machine, bound.value(source), bound.span(source, call.span))
+    registers.fill(machine, bound.value("dst"), given, call.span)
     return None
 
 

@@ -14,7 +14,7 @@ from verifier.dialects.nki.versions import newer
 from verifier.hardware.memories import Buffer
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
-from verifier.symbolic import views
+from verifier.symbolic import registers, views
 from verifier.symbolic.expr import FALSE, Bool, Expr
 from verifier.symbolic.machine import Arg, Call, Machine
 from verifier.symbolic.tensors import Operand, Picked, View
@@ -268,6 +268,7 @@ def _ap(machine: Machine, view: View, call: Call) -> object:
         whole = "the pattern is of a whole tensor"
         _misused(machine, view, FALSE, given, whole, "a part for the base", ("X43",))
     gathered = _check_offsets(machine, view, arguments)
+    scalar = arguments.value("scalar_offset")
     shift = _known_offset(machine, view, arguments) if dtype is None and gathered is None else None
     return views.ap(
         machine,
@@ -276,7 +277,7 @@ def _ap(machine: Machine, view: View, call: Call) -> object:
         offset,
         dtype,
         call.span,
-        scalar_offset=arguments.value("scalar_offset") if shift is None else None,
+        scalar_offset=None if isinstance(scalar, Expr) and shift is not None else scalar,
         vector_offset=gathered,
         shift=shift,
     )
@@ -285,14 +286,17 @@ def _ap(machine: Machine, view: View, call: Call) -> object:
 def _known_offset(machine: Machine, view: View, arguments: _Arguments) -> Expr | None:
     """A scalar offset, in elements (NKI-X45), that is a number of the program's or of a loop.
 
+    So is that of a register which holds one on all paths.
+
     None where the loop runs as often as only the device knows: it is taken to stay inside.
     """
     scalar, axis = arguments.value("scalar_offset"), arguments.value("indirect_dim")
     dim = 0 if axis is None else axis.const if isinstance(axis, Expr) and axis.is_const else None
-    if not isinstance(scalar, Expr) or dim is None or not 0 <= dim < len(view.storage.shape):
+    if not isinstance(scalar, Expr):
+        scalar = registers.settled(machine, scalar)
+    if scalar is None or dim is None or not 0 <= dim < len(view.storage.shape):
         return None
-    around = [loop for loop in machine.loops if loop.symbol in scalar.free()]
-    if any(s.origin not in E.GIVEN for loop in around for s in loop.trips.free()):
+    if registers.of_device(machine, scalar):
         return None
     return scalar * product(view.storage.shape[dim + 1 :])
 

@@ -33,6 +33,7 @@ from verifier.symbolic.values import (
     Ratio,
     RecordValue,
     Ref,
+    Register,
     SliceValue,
 )
 
@@ -167,6 +168,10 @@ COMPOUND: dict[type, tuple[_Parts, _Rebuild]] = {
         lambda v, new: replace(v, fields=tuple(new), places=None),
     ),
     View: (_view_parts, lambda value, new: value),
+    Register: (
+        lambda v: iter((v.place, v.held)),
+        lambda v, new: replace(v, place=next(new), held=next(new)),
+    ),
     model.Function: (_function_parts, _rebuild_function),
     model.Method: (_of_dataclass, _with_parts),
     model.BoundBuiltin: (

@@ -58,7 +58,8 @@ class RecordMachine(CaseMachine):
         if isinstance(value, RecordValue) and value.places is not None:
             return self.fill(value.places, values, origin)
         for guard, item in self.cases(value):
-            if not isinstance(item, Ref) or not isinstance(self.box(item), RecordBox):
+            box = self.box(item)
+            if not isinstance(item, Ref) or not isinstance(box, RecordBox) or box.ghost:
                 return False
             written = self.heap.write(item.id)
             assert isinstance(written, RecordBox) and isinstance(written.cls, RecordType)

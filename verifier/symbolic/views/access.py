@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
+from verifier.symbolic import registers
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.machine import Machine
 from verifier.symbolic.pretty import pretty
 from verifier.symbolic.tensors import Axis, DType, View
-from verifier.symbolic.trace import LedgerKind
 from verifier.symbolic.values import places
 from verifier.symbolic.views.common import is_one, product
 from verifier.symbolic.views.linear import linear_start
@@ -37,7 +37,8 @@ def ap(
     counted from the start of the tensor, whatever part of it ``view`` shows (NKI-X43);
     ``offset=None`` keeps the view's own start (NKI-X44). On chip the first pair runs along the
     partitions: its step must be the row length (NKI-A05). ``scalar_offset`` and ``vector_offset``
-    are values of the running device: the result is indirect. ``shift`` is added to the offset.
+    are values of the running device: the result is indirect. ``shift`` is added to the offset;
+    beside a ``scalar_offset`` it is what that is known to come to.
     """
     element = dtype or view.dtype
     storage = view.storage
@@ -53,13 +54,14 @@ def ap(
     )
     on_chip = storage.buffer.on_chip and storage.partition_axis is not None and bool(pattern)
     place = asked.on_chip if on_chip else asked.outside
-    frame, coords = place(check=known and not runtime)
+    frame, coords = place(check=known and (shift is not None or not runtime))
     reason = "" if known else view.reason or "the start of the view is not known"
     if runtime:
         reason = "the offset is known at run time only"
-        machine.approximate(
-            LedgerKind.RUNTIME, f"runtime offset into `{view.name}`: taken to stay inside", span
-        )
+        if shift is None:
+            text = f"runtime offset into `{view.name}`"
+            offset_of = scalar_offset if scalar_offset is not None else vector_offset
+            registers.assume_inside(machine, offset_of, text, span)
     return View(
         storage=storage,
         instance=view.instance,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
+from verifier.symbolic import registers
 from verifier.symbolic.expr import FALSE, TRUE, Bool, Expr
 from verifier.symbolic.machine import Machine
 from verifier.symbolic.pretty import pretty
@@ -180,12 +181,22 @@ class _Basic:
         if isinstance(item, SliceValue):
             return self._slice(item, dim, axis)
         if isinstance(item, DynamicSlice):
+            register = registers.settled(self.machine, item.start)
+            if register is not None:
+                self.taken.extend(places(item.start))
+                self._check_range(dim, axis.size, register, register + item.size)
+                return None, item.size, E.const(1)
             start = self._static(item.start, dim)
             if start is None:
                 return None, item.size, E.const(1)
             start = self.from_end(start, axis.size)
             self._check_range(dim, axis.size, start, start + item.size)
             return start, item.size, E.const(1)
+        register = registers.settled(self.machine, item)
+        if register is not None:
+            self.taken.extend(places(item))
+            self._check_index(dim, axis.size, register)
+            return None, None, E.const(1)
         index = self._static(item, dim)
         if index is None:
             return None, None, E.const(1)
@@ -242,7 +253,7 @@ class _Basic:
         if isinstance(value, (View, Register)):
             self.taken.extend(places(value))
             text = f"runtime offset into dimension {dim} of `{self.view.name}`"
-            self.machine.approximate(LedgerKind.RUNTIME, f"{text}: taken to stay inside", self.span)
+            registers.assume_inside(self.machine, value, text, self.span)
         else:
             text = f"an offset into dimension {dim} of `{self.view.name}` is not followed"
             self.machine.approximate(LedgerKind.OPAQUE, text, self.span)
