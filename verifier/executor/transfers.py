@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,7 @@ from verifier.executor.cells import elements
 from verifier.executor.memory import Bound
 from verifier.symbolic import expr as E
 from verifier.symbolic.memory.transfers import sources, taken_from
+from verifier.symbolic.tensors import View
 from verifier.symbolic.trace import Operation
 
 
@@ -20,22 +22,31 @@ def overlapping(operation: Operation, bounds: Mapping[str, Bound]) -> str | None
         for target, _ in operation.writes:
             found, written = bounds.get(role), bounds.get(target)
             if found is not None and written is not None and found.memory is written.memory:
-                if _meet(operation, role, found, written):
+                if _meet(operation, role, target, found, written):
                     return role
     return None
 
 
-def _meet(operation: Operation, role: str, found: Bound, written: Bound) -> bool:
+def _meet(operation: Operation, role: str, target: str, found: Bound, written: Bound) -> bool:
     template = found.memory.template
     reads, writes = (elements(template, each.place) for each in (found, written))
     if not np.isin(writes, reads).any():
         return False
+    own, other = _shape(dict(operation.reads)[role]), _shape(dict(operation.writes)[target])
+    if prod(own) != reads.size or prod(other) != writes.size:
+        return False  # nothing is said of what goes where
+    reads, writes = reads.reshape(own), writes.reshape(other)
     mine = _moved(operation, role, reads, writes)
     if mine is None:
-        return True
+        return False
     times = np.bincount(reads.reshape(-1), minlength=template.elements)
     hit = times[writes] > (mine == writes)
     return bool(hit.any())
+
+
+def _shape(view: View) -> tuple[int, ...]:
+    """The extents of a view, those of one element too."""
+    return tuple(extent.const for extent in view.shape)
 
 
 def _moved(
