@@ -15,7 +15,7 @@ from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.machine import Arg, Call
 from verifier.symbolic.tensors import Axis, DType, Loop, Storage, StorageKind, View
 from verifier.symbolic.trace import AssumptionKind, LedgerKind, Operation
-from verifier.symbolic.values import ApiRef, Ratio
+from verifier.symbolic.values import ApiRef, Ratio, RecordType, RecordValue, Ref
 
 SPAN = Span("kernel.py", 1, 0, 1, 1)
 
@@ -44,10 +44,26 @@ class FakeMachine(Unasked):
     checks: list[Check] = field(default_factory=list)
     ledger: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
+    records: dict[Ref, RecordValue] = field(default_factory=dict)
 
     def next_order(self) -> int:
         self.order += 1
         return self.order
+
+    def record(self, kind: RecordType, values: Sequence[object], origin: object = None) -> Ref:
+        made = Ref(len(self.records))
+        self.records[made] = RecordValue(kind, tuple(values), origin)
+        return made
+
+    def contents(self, value: object) -> RecordValue | None:
+        return self.records.get(value) if isinstance(value, Ref) else None
+
+    def fill(self, value: object, values: Sequence[object], origin: object = None) -> bool:
+        before = self.contents(value)
+        if before is None or not isinstance(value, Ref):
+            return False
+        self.records[value] = RecordValue(before.kind, tuple(values), origin)
+        return True
 
     def axis(self, size: Expr) -> Axis:
         symbol = E.fresh("t", 0, None, E.Origin.AXIS).as_atom()

@@ -18,7 +18,8 @@ from verifier.report.model import FileRequest, FileResult
 
 from .support import FIXTURES, bad, good
 
-TEXTS = [good(), bad(), *(p.read_text(encoding="utf-8") for p in sorted(FIXTURES.rglob("*.py")))]
+FILES = [p.read_text(encoding="utf-8") for p in sorted(FIXTURES.rglob("*.py"))]
+TEXTS = [good(), bad(), *filter(None, FILES)]
 COMMON = settings(
     max_examples=int(os.environ.get("TILELINT_EXAMPLES", "25")),
     deadline=None,

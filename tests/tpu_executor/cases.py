@@ -1,7 +1,8 @@
 """The good TPU fixtures with arguments and what they compute, by NumPy alone.
 
-``make`` gives the arguments; ``expect`` the result from them. Sizes are chosen so that channels do
-not fill the lanes evenly and that last parts are smaller than the others.
+``make`` gives the arguments; ``expect`` the result from them, or a tuple of several. Sizes are
+chosen so that channels do not fill the lanes evenly and that last parts are smaller than the
+others.
 """
 
 from __future__ import annotations
@@ -395,6 +396,15 @@ def _swapped() -> Arguments:
     }
 
 
+def _in_place() -> Arguments:
+    return {"out_ptr": zeros(7, 24, 60), "x_ptr": floats("in place", 7, 24, 60)}
+
+
+def _written_in_place(a: Arguments) -> tuple[Array, Array]:
+    turned = (a["x_ptr"] + np.float32(1))[::-1]
+    return turned, turned * turned
+
+
 def _ppl(
     name: str,
     make: Callable[[], Arguments],
@@ -413,6 +423,13 @@ def _scaled_sum(a: Arguments) -> Array:
 PPL = [
     _ppl("clamped", _clamped, lambda a: np.clip(a["x_ptr"], np.float16(-0.5), np.float16(0.75))),
     _ppl("gathered_rows", _gathered, lambda a: a["table_ptr"][a["index_ptr"]]),
+    _ppl(
+        "cores_in_place",
+        _in_place,
+        _written_in_place,
+        target="bm1690",
+        grid=(1, 3),
+    ),
     _ppl(
         "nt_matmul",
         _nt,

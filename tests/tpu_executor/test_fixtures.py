@@ -26,14 +26,15 @@ def test_result(case: Case) -> None:
     copies = {k: v.copy() if isinstance(v, np.ndarray) else v for k, v in arguments.items()}
     outcome = performed(case, arguments)
     assert outcome.ended is None and outcome.diagnostics == []
-    assert len(outcome.outputs) == 1
-    got, wanted = outcome.outputs[0], np.asarray(case.expect(copies))
-    assert got.shape == wanted.shape
-    if case.tolerance == 0.0:
-        assert np.array_equal(got, wanted)
-        return
-    error = np.abs(got.astype(np.float64) - wanted).max() / np.abs(wanted).max()
-    assert error <= case.tolerance, error
+    expected = case.expect(copies)
+    several = expected if isinstance(expected, tuple) else (expected,)
+    for got, wanted in zip(outcome.outputs, map(np.asarray, several), strict=True):
+        assert got.shape == wanted.shape
+        if case.tolerance == 0.0:
+            assert np.array_equal(got, wanted)
+            continue
+        error = np.abs(got.astype(np.float64) - wanted).max() / np.abs(wanted).max()
+        assert error <= case.tolerance, error
 
 
 def test_every_good_fixture_has_a_case() -> None:

@@ -122,7 +122,7 @@ class Assertions:
         Assertions that follow at once stay above, but not one that is violated at ``places``.
         """
         body = self.definition.body
-        lead = self._margin(body[0].span)
+        lead = self._margin(body[0].span) if body else None
         if lead is None:
             return None
         for statement_, following in pairwise(body):
@@ -153,7 +153,7 @@ class Assertions:
         """
         body = self.definition.body
         rest = [s for s in body if not isinstance(s, ir.Assert) or self._violated(s, places)]
-        lead = self._margin(body[0].span)
+        lead = self._margin(body[0].span) if body else None
         if not rest or lead is None:
             return None
         after = rest[0].span
