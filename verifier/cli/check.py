@@ -13,7 +13,7 @@ import click
 from verifier.cli import options, reporting
 from verifier.cli.output import Refusal, complain, remark
 from verifier.cli.reporting import Reporting
-from verifier.cli.shards import Part, PartType
+from verifier.cli.shards import Part, read_part
 
 if TYPE_CHECKING:
     from verifier.cli.affected import Scope
@@ -66,7 +66,7 @@ _NOT_WHOLE = (
 @reporting.options
 @click.option(
     "--shard",
-    type=PartType(),
+    callback=read_part,
     metavar="I/N",
     help="Check the I-th of N parts of the files; `tilelint merge` makes one report of all parts.",
 )

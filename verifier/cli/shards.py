@@ -6,7 +6,7 @@ import heapq
 import os
 import re
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -22,21 +22,21 @@ class Part:
     count: int
 
 
-class PartType(click.ParamType[Any]):
-    """``2/8``."""
+def read_part(_context: click.Context, _option: click.Parameter, text: str | None) -> Part | None:
+    """What ``2/8`` says; None where the option is not given.
 
-    name = "part"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Part:
-        if isinstance(value, Part):
-            return value
-        match = re.fullmatch(r"(\d{1,6})/(\d{1,6})", str(value).strip())
-        if match is None:
-            self.fail(f"{value!r} is not of the form 2/8", param, ctx)
-        index, count = int(match[1]), int(match[2])
-        if not 1 <= index <= count:
-            self.fail(f"there is no part {index} of {count}", param, ctx)
-        return Part(index, count)
+    Raises:
+        click.BadParameter: it says nothing, or there is no such part.
+    """
+    if text is None:
+        return None
+    match = re.fullmatch(r"(\d{1,6})/(\d{1,6})", text.strip())
+    if match is None:
+        raise click.BadParameter(f"{text!r} is not of the form 2/8")
+    index, count = int(match[1]), int(match[2])
+    if not 1 <= index <= count:
+        raise click.BadParameter(f"there is no part {index} of {count}")
+    return Part(index, count)
 
 
 def part_of(candidates: Candidates, part: Part) -> Candidates:
