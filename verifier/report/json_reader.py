@@ -203,7 +203,7 @@ def read(data: bytes) -> Reading:
         # The standard decoder: a file's name may hold bytes that are no text (lone surrogates).
         parsed = json.loads(data, parse_constant=_no_constant)
         head = msgspec.convert(parsed, _Head)
-    except (ValueError, RecursionError) as error:
+    except (msgspec.ValidationError, ValueError, RecursionError) as error:
         raise ReportError(f"not a JSON report of tilelint: {_said(error)}") from error
     if head.schema_version != SCHEMA_VERSION:
         raise ReportError(f"schema_version is {head.schema_version}, not {SCHEMA_VERSION}")
