@@ -175,8 +175,9 @@ class Rule:
     of_rank: bool = False
     #: what breaks it goes wrong without anybody being told
     silent: bool = False
-    #: it is about what the text tells its readers: no run goes wrong, unless a check is an error
-    of_text: bool = False
+    #: no run goes wrong where it is broken, unless a check is an error: it is about what the text
+    #: tells its readers, or about what costs time or memory; no status and no precondition has it
+    remark: bool = False
     #: of a tensor: what becomes of a result decides, so that it is judged when a run has ended
     by_use: bool = False
     #: needs no inputs: functions that no kernel reaches are judged, too

@@ -340,7 +340,7 @@ register(
         ),
         facts=("NKI-L73", "NKI-E06"),
         on="host",
-        of_text=True,
+        remark=True,
         replayed=Replayed(Shown.NEVER, why="annotations of local variables are not evaluated"),
         twins=TWINS["annotation-mismatch"],
         failing=_COPY.replace("    tile = nl", "    tile: nl.tensor[p, f + 1] = nl"),

@@ -78,7 +78,7 @@ def _terms(operation: Operation) -> Iterator[Expr | Bool]:
 
 def _of_value(value: object) -> Iterator[Expr | Bool]:
     if isinstance(value, View):
-        if not value.exact or value.indirect:
+        if not value.exact:
             raise _NotKnownError
         yield value.mask
         yield from (*value.coords, *value.instance, *value.frame, *value.shape)

@@ -273,7 +273,7 @@ def covered(
     blame: Access | None = None
     ways: list[Copy] = []
     for way in copies:
-        if not way.view.exact or way.view.indirect:
+        if not way.view.exact:
             blame = way.access
         elif _matched(way, view, facts):
             return E.TRUE, True, None
@@ -340,7 +340,7 @@ def _matched(way: Copy, view: View, known: Known) -> bool:
     each private index is what makes the two boxes start at the same place.
     """
     mine = way.view
-    if mine.mask is not E.TRUE or not view.exact or view.indirect:
+    if mine.mask is not E.TRUE or not view.exact:
         return False
     entire = _entire(mine)
     if not entire:
@@ -476,7 +476,7 @@ def covered_point(
 
 def apart(first: View, second: View) -> tuple[Bool, bool]:
     """Whether the elements that the symbols of two views name are different, and exactness."""
-    if first.indirect or second.indirect:
+    if first.indirect:
         return E.FALSE, False
     a, b = same_frame(first, second)
     if not a.exact or not b.exact:
@@ -487,13 +487,13 @@ def apart(first: View, second: View) -> tuple[Bool, bool]:
 
 def contains(outer: View, inner: View) -> bool:
     """Whether one part of a tensor provably contains another, by folding alone."""
-    if not outer.exact or outer.indirect or outer.mask is not E.TRUE:
+    if not outer.exact or outer.mask is not E.TRUE:
         return False
     if tensor(outer) != tensor(inner):
         return False
     if _entire(outer):
         return True  # whatever the other one is
-    if not inner.exact or inner.indirect or outer.frame != inner.frame:
+    if not inner.exact or outer.frame != inner.frame:
         return False
     if outer.dtype.itemsize is not inner.dtype.itemsize:
         return False
@@ -511,9 +511,9 @@ def _entire(view: View) -> bool:
 
 def same_elements(first: View, second: View) -> E.Substitution | None:
     """The axes of the second view for those of the first, if both name the same elements so."""
-    if not first.exact or first.indirect or first.mask is not E.TRUE:
+    if not first.exact or first.mask is not E.TRUE:
         return None
-    if not second.exact or second.indirect or tensor(first) != tensor(second):
+    if not second.exact or tensor(first) != tensor(second):
         return None
     if first.frame != second.frame or first.dtype.itemsize is not second.dtype.itemsize:
         return None

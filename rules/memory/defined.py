@@ -337,7 +337,7 @@ class _Seen:
                 access = narrowed(access, fits, None)
             yield Read(access, why, sure=sure)
             return
-        if not target.exact or target.indirect:
+        if not target.exact:
             yield Read(access, "it is used", sure=False)
             return
         place = _place(fate, access.operation, _index(target))
@@ -523,7 +523,7 @@ class _Definition:
         # unconditional writes first: one of them often settles it
         sources = sorted(complete, key=lambda w: len(w.access.path))
         known = self.known.known
-        if view.exact and not view.indirect:
+        if view.exact:
             formula, exact, blame = covered(self._ways(sources), view, known)
             formula = self.known.without(formula)
             if formula is E.TRUE or partial is None:
@@ -607,7 +607,7 @@ class _Definition:
             phi = self.flow.carried(write)
             if phi is E.TRUE:
                 continue
-            if not access.view.exact or access.view.indirect:
+            if not access.view.exact:
                 return [], False
             again: dict[int | None, tuple[Bool, bool, Access | None]] = {}
             for case in cases(E.not_(phi)):

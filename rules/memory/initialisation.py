@@ -168,7 +168,7 @@ def _read_check(read: Read, origin: Read, table: Index, predicate: Bool, reason:
     given: tuple[Bool, ...] = ()
     if predicate is not E.TRUE:
         given = access.ranges
-        if view.exact and not view.indirect:
+        if view.exact:
             within = (
                 E.and_(E.ge(c, 0), E.lt(c, n))
                 for c, n in zip(view.coords, view.frame, strict=False)

@@ -31,7 +31,7 @@ def dropped_tails(trace: Trace, target: Target) -> Iterable[Check]:
         storage = uses.storage
         if storage.kind is not StorageKind.INPUT or not storage.buffer.off_chip or not uses.reads:
             continue
-        if any(not r.view.exact or r.view.indirect for r in uses.reads):
+        if any(not r.view.exact for r in uses.reads):
             continue
         if any(r.view.frame != storage.shape for r in uses.reads):
             continue
@@ -254,7 +254,7 @@ def oversized_tiles(trace: Trace, target: Target) -> Iterable[Check]:
 
 
 def _plain(view: View, storage: Storage) -> bool:
-    return view.exact and not view.indirect and view.frame == storage.shape
+    return view.exact and view.frame == storage.shape
 
 
 def _oversized(uses: Uses, accesses: list[Access]) -> Check:
@@ -357,6 +357,7 @@ register(
         monitors=(Monitor(Reached, too_large, asked=True),),
         replayed=Replayed(whole=True),
         severity="warning",
+        remark=True,
         failing=examples.OVERSIZED_FAILING,
         passing=examples.OVERSIZED_PASSING,
     )

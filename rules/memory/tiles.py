@@ -106,7 +106,7 @@ def _of_two(bank: int, read: View, write: View) -> tuple[Bool, bool]:
     spots: list[tuple[Spot, Expr]] = []
     for view in (read, write):
         found = spot(view.storage, view.coords, bank) if view.exact else None
-        if found is None or view.indirect or view.frame != view.storage.shape:
+        if found is None or view.frame != view.storage.shape:
             return E.FALSE, False
         spots.append((found, view.storage.dtype.itemsize))
     (mine, size), (its, other) = spots

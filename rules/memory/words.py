@@ -52,7 +52,7 @@ def reach(access: Access, dimension: int) -> tuple[Expr, Expr] | None:
 
 def _reach(access: Access, dimension: int) -> tuple[Expr, Expr] | None:
     view = access.view
-    if not view.exact or view.indirect:
+    if not view.exact:
         return None
     coord = view.coords[dimension]
     start = lowest(coord, access.loops, view.axes)
@@ -114,7 +114,7 @@ def _has_gaps(access: Access, dimension: int) -> bool:
 
 def write_note(access: Access) -> Note:
     """A note at a write that says which part it writes."""
-    if not access.view.exact or access.view.indirect:
+    if not access.view.exact:
         return Note(access.operation.span, "written here, at places known at run time only")
     part = region(access)
     if not part:

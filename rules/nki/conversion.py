@@ -72,6 +72,7 @@ register(
         operations=("isa.dma_copy",),
         check=_store_conversion,
         severity="warning",
+        remark=True,
         infer_dtypes=False,
         replayed=Replayed(
             Shown.NEVER,

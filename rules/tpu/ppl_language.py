@@ -114,6 +114,7 @@ def _host(
     severity: str = "error",
     learns: bool = True,
     silent: bool = False,
+    remark: bool = False,
     monitors: tuple[Monitor, ...] = (),
     replayed: Replayed = AT_ONCE,
 ) -> None:
@@ -130,6 +131,7 @@ def _host(
         severity=severity,
         learns=learns,
         silent=silent,
+        remark=remark,
         monitors=monitors,
         replayed=replayed,
     )
@@ -320,6 +322,7 @@ _host(
     _CORES.replace("if mine > 0:", "if mine <= 0:\n        pass\n    if mine > 0:"),
     _CORES,
     severity="warning",
+    remark=True,
     learns=False,
     replayed=COMPILED,
 )

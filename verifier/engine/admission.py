@@ -60,7 +60,7 @@ def doubted(run: Run, solver: Solver) -> list[report.Reason]:
         unknown = _unknown(guard)
         if unknown and solver.check(Query((*facts, guard), E.FALSE)).proved:
             return [_doubt(run, unknown)]
-    numbers = dict.fromkeys(s for fact in facts for s in fact.free() if s.origin is E.Origin.HAVOC)
+    numbers = dict.fromkeys(s for fact in facts for s in fact.free() if s.origin in E.OPEN)
     for symbol in list(numbers)[:_ASKED]:
         for value in _least_of(symbol):
             if solver.check(Query((*facts, E.eq(E.from_atom(symbol), value)), E.FALSE)).proved:
@@ -76,7 +76,7 @@ def _least_of(symbol: E.Sym) -> range:
 
 
 def _unknown(condition: E.Bool) -> tuple[str, ...]:
-    return tuple(s.name for s in condition.free() if s.origin is E.Origin.HAVOC)
+    return tuple(s.name for s in condition.free() if s.origin in E.OPEN)
 
 
 def _doubt(run: Run, unknown: tuple[str, ...]) -> report.Reason:

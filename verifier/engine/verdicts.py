@@ -79,8 +79,8 @@ class Verdict:
 
     @property
     def noted(self) -> bool:
-        """A remark on what the generation tolerates, or on the text: no violation."""
-        remark = self.obligation.rule.of_text and self.cap != "error"
+        """A remark on what the generation tolerates, on the text or on its cost: no violation."""
+        remark = self.obligation.rule.remark and self.cap != "error"
         return self.kind.violated and (self.cap == "note" or remark)
 
     @property
@@ -218,7 +218,7 @@ class Discharger:
             (a.order, _NOT_FOLLOWED)
             for a in run.trace.assumptions
             if a.kind is AssumptionKind.ASSERT
-            and any(s.origin is E.Origin.HAVOC for s in a.condition.free())
+            and any(s.origin in E.OPEN for s in a.condition.free())
         ]
         if run.ended is not None:
             gaps.append((0, _NOT_REACHED))

@@ -45,7 +45,7 @@ def weakest(
     """
     given = tuple(base)
     broken = E.and_(*local, E.not_(goal))
-    exact = followed and not any(s.origin is E.Origin.HAVOC for s in broken.free())
+    exact = followed and not any(s.origin in E.OPEN for s in broken.free())
     found = _eliminated(broken, given, solver)
     if found is not None:
         clauses = [_without_excluded(E.not_(case), given, solver) for case in found]

@@ -22,6 +22,7 @@ from verifier.executor.names import (
     RegisterValue,
     dtype_name,
 )
+from verifier.executor.offsets import present
 from verifier.executor.records import Address, Section
 from verifier.executor.tiles import Tensor
 from verifier.executor.watch import Turns
@@ -54,7 +55,10 @@ def tensor_of(machine: ConcreteMachine, view: View) -> Tensor:
     """The proxy of a view."""
     memory = getattr(view.storage, "memory", None)
     assert isinstance(memory, Memory)
-    place = affine(view) if view.exact and view.mask is E.TRUE and not view.bounds else None
+    known = view.exact and not view.held
+    place = affine(view) if known and view.mask is E.TRUE and not view.bounds else None
+    if place is not None and machine.found and present(memory, place) is not place:
+        place = None  # it leaves the tensor, which was reported
     part = None
     if view.buffer.on_chip:
         part = views.partition_position(view) if view.exact else -1

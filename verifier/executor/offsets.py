@@ -12,7 +12,8 @@ from verifier.executor.access import indices, integer, truth, value
 from verifier.executor.findings import UnsupportedError
 from verifier.executor.memory import Bound, Memory
 from verifier.executor.names import RegisterValue
-from verifier.executor.regions import Gather, Geometry
+from verifier.executor.regions import Gather, Geometry, positions_of
+from verifier.hardware import dtypes as dt
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.tensors import View
@@ -151,6 +152,20 @@ def _pattern(tensor: Located, view: View, given: dict[str, Any]) -> Gather:
 def _somewhere(shape: tuple[int, ...], dtype: str) -> Gather:
     """What offsets without numbers name."""
     return Gather(np.zeros((1,) * len(shape), np.int64), None, dtype, anywhere=True)
+
+
+def present(memory: Memory, place: Geometry | Gather) -> Geometry | Gather:
+    """The elements of a place that there are."""
+    if isinstance(place, Gather) or not place.shape or 0 in place.shape:
+        return place
+    far = [(size - 1) * stride for size, stride in zip(place.shape, place.strides, strict=True)]
+    first = place.offset + sum(step for step in far if step < 0)
+    last = place.offset + sum(step for step in far if step > 0)
+    template = memory.template
+    elements = template.elements * dt.DTYPES[template.dtype][0] // dt.DTYPES[place.dtype][0]
+    if first >= 0 and last < elements:
+        return place
+    return _inside(positions_of(place), elements, place.dtype, memory.name)
 
 
 def _inside(positions: Any, elements: int, dtype: str, name: str) -> Gather:

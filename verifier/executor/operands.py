@@ -15,6 +15,7 @@ from verifier.executor.findings import UnsupportedError
 from verifier.executor.flow import Flow, Steps
 from verifier.executor.footprints import Lost
 from verifier.executor.memory import CONTENTS, SUM, Bound, ConcreteStorage, Memory
+from verifier.executor.offsets import present
 from verifier.executor.regions import Gather, Geometry, positions_of
 from verifier.executor.semantics.casts import NUMPY
 from verifier.hardware import dtypes as dt
@@ -50,7 +51,7 @@ def bound_of(machine: ConcreteMachine, view: View) -> Bound:
     """
     storage = view.storage
     assert isinstance(storage, ConcreteStorage) and storage.memory is not None
-    if not view.exact:
+    if not view.exact or view.held:
         found = machine.indirect.get(tuple(axis.symbol.id for axis in view.axes))
         if found is None:
             why = view.reason or "its addresses are not known"
@@ -58,7 +59,10 @@ def bound_of(machine: ConcreteMachine, view: View) -> Bound:
         gather: Gather = found.positions(view)  # type: ignore[attr-defined]
         return Bound(storage.memory, gather, view)
     try:
-        return Bound(storage.memory, locate(view), view)
+        place = locate(view)
+        if view.indirect or machine.found:  # where it leaves the tensor, that was reported
+            place = present(storage.memory, place)
+        return Bound(storage.memory, place, view)
     except NotConcreteError as error:
         raise UnsupportedError(f"a view of `{view.name}` depends on {error}") from None
 

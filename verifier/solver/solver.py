@@ -305,7 +305,7 @@ class Solver:
             related: Sequence[Bool] = query.facts
         else:
             related = terms.connected(query.facts, query.goal, *filter(_is_open, query.way))
-        over = [s for s in terms.symbols([*related, query.goal]) if s.origin is E.Origin.HAVOC]
+        over = [s for s in terms.symbols([*related, query.goal]) if s.origin in E.OPEN]
         if not over:
             return answer
         robust = self._robust(query, related, over)
@@ -355,7 +355,7 @@ class Solver:
 
 def _is_open(fact: Bool) -> bool:
     """Whether a fact hangs on values that are not known."""
-    return any(symbol.origin is E.Origin.HAVOC for symbol in fact.free())
+    return any(symbol.origin in E.OPEN for symbol in fact.free())
 
 
 __all__ = ["Answer", "Query", "Solver", "Statistics"]

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.machine import Machine
-from verifier.symbolic.tensors import View
+from verifier.symbolic.tensors import Held, View
 from verifier.symbolic.trace import LedgerKind
-from verifier.symbolic.values import RecordType, Register
+from verifier.symbolic.values import Opaque, RecordType, Register
 
 #: what a register holds on a path: an ``Expr``; None: loaded from memory, or never set; else what
 #: was moved there, of which the number is not followed
@@ -36,6 +37,16 @@ def fill(machine: Machine, register: object, number: object, span: Span) -> None
         machine.approximate(LedgerKind.OPAQUE, text, span)
 
 
+def carried(machine: Machine, first: object) -> Register:
+    """The register that each trip of a loop on the device is handed; ``first`` is the first's.
+
+    Whether it holds what that one does, or what a trip has returned, is not followed.
+    """
+    known = _held(machine, first) is not None
+    number = Opaque("what a trip of a loop on the device is handed") if known else None
+    return Register("register", held=machine.record(CONTENTS, (number,)))
+
+
 def settled(machine: Machine, value: object) -> Expr | None:
     """The number that a register holds, whichever way the program came here; None: not known."""
     number = _held(machine, value)
@@ -47,9 +58,35 @@ def of_device(machine: Machine, value: object) -> bool:
     if isinstance(value, Register):
         return _held(machine, value) is None
     if isinstance(value, Expr):
-        around = [loop for loop in machine.loops if loop.symbol in value.free()]
-        return any(s.origin not in E.GIVEN for loop in around for s in loop.trips.free())
+        return any(symbol.origin is E.Origin.DEVICE for symbol in _behind(machine, value))
     return isinstance(value, View)
+
+
+def _behind(machine: Machine, number: Expr) -> set[E.Sym]:
+    """The symbols of a number, and of the trips of the loops that it counts."""
+    found: set[E.Sym] = set()
+    pending = list(number.free())
+    while pending:
+        symbol = pending.pop()
+        if symbol not in found:
+            found.add(symbol)
+            counted = (loop for loop in machine.loops if loop.symbol is symbol)
+            pending.extend(each for loop in counted for each in loop.trips.free())
+    return found
+
+
+def begun(
+    register: Register, text: str, span: Span, before: Sequence[Held] = ()
+) -> tuple[Held, Expr]:
+    """A view begins at what a register holds when the view is used, for which the number stands.
+
+    ``text`` names the offset; ``before``: the registers that the view begins at as well.
+    """
+    # one that is the same each time that the program comes here, and no fresh one's (no zero first)
+    number = E.symbol(f"{register.name}#0{len(before)}", origin=E.Origin.HAVOC)
+    symbol = number.as_atom()
+    assert isinstance(symbol, E.Sym)
+    return Held(symbol, register, text, span), number
 
 
 def assume_inside(machine: Machine, value: object, text: str, span: Span) -> None:
@@ -71,4 +108,4 @@ def _held(machine: Machine, value: object) -> object:
     return None if contents is None else contents.fields[0]
 
 
-__all__ = ["CONTENTS", "assume_inside", "fill", "settled", "taken"]
+__all__ = ["CONTENTS", "assume_inside", "begun", "fill", "of_device", "settled", "taken"]

@@ -189,6 +189,21 @@ class Bound:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Held:
+    """A register that a view begins at, and the symbol that stands for its number in the view.
+
+    What the register holds when an operation uses the view counts, not what it held when the view
+    was made. ``symbol`` is None where it is not followed how the number places the view. ``text``
+    names the offset, which ``span`` shows.
+    """
+
+    symbol: E.Sym | None
+    register: object
+    text: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Picked:
     """Columns that an index names (``.indirect``): the tile that they are of, and the index."""
 
@@ -224,6 +239,8 @@ class View:
     span: Span | None = None
     #: checks to raise when an operation uses the view (see :func:`verifier.symbolic.views.use`)
     bounds: tuple[Bound, ...] = ()
+    #: registers whose numbers its coordinates and bounds speak of, settled by whoever uses it
+    held: tuple[Held, ...] = ()
     #: tensors that hold addresses of the view's elements: an access reads them too
     indices: tuple[View, ...] = ()
     #: of those the one that says where each row lies: a gather, or a scatter

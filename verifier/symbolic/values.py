@@ -253,14 +253,16 @@ class Range:
 class DeviceLoop:
     """A loop on the device given as a function: ``nl.fori_loop``, ``nl.while_loop`` (NKI 0.6).
 
-    The interpreter calls ``body`` once: with the loop's index where it has ``bounds``, else with a
-    register (the body returns the next condition). ``returned`` is told what the body returns.
+    The interpreter calls ``body`` once: with the loop's index where it has ``bounds``, else with
+    the register ``given`` (the body returns the next condition). ``returned`` is told what the body
+    returns.
     """
 
     body: object
     bounds: Range | None
     span: Span
     returned: Callable[[object], None]
+    given: Register | None = None
 
 
 @dataclass(frozen=True, slots=True)

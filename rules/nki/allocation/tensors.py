@@ -43,7 +43,7 @@ def storage_check(
 
 def byte_range(view: View) -> tuple[Expr, Expr] | None:
     """First and last byte per partition that a view touches, from the start of its tile."""
-    if not view.exact or view.indirect or view.frame_partition is None:
+    if not view.exact or view.frame_partition is None:
         return None
     axis = view.frame_partition
     first: Expr = E.const(0)

@@ -263,7 +263,7 @@ def _oob_mode(op: Operation, target: Target) -> Iterator[Check]:
         "oob_mode skip has nothing to skip: every address of this DMA is static",
         skips.fact,
         about=(),
-        severity="warning" if skips.advice else None,
+        severity="note" if skips.advice else None,  # nothing is skipped then
     )
 
 

@@ -247,7 +247,7 @@ def _mx_scale_start(op: Operation, target: Target) -> Iterator[Check]:
     for role, fact in starts.items():
         view = op.view(role)
         start = view.start_partition if view is not None else None
-        if view is None or start is None or view.indirect:
+        if view is None or start is None:
             continue
         offset = E.mod(start, target.quadrant)
         yield check(

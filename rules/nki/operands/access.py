@@ -18,7 +18,7 @@ from verifier.symbolic.trace import Operation
 
 def free_pattern(view: View) -> list[tuple[Expr, Expr]] | None:
     """``(size, stride)`` of each free axis, in elements; None if an address is not affine."""
-    if not view.exact or view.indirect or view.frame_partition is None:
+    if not view.exact or view.frame_partition is None:
         return None
     address = E.const(0)
     step = E.const(1)

@@ -33,7 +33,7 @@ def _start_partition(op: Operation, target: Target) -> Iterator[Check]:
     own = {role.name for role in kit.described(op).roles if role.own_start}
     for role, view in tiles(op):
         start = view.start_partition
-        if role in own or start is None or view.indirect:
+        if role in own or start is None:
             continue
         count = view.partitions
         values = ((f"start partition of {role}", start), (f"partitions of {role}", count))
@@ -140,7 +140,7 @@ def _partition_step(op: Operation, target: Target) -> Iterator[Check]:
             )
             continue
         step = view.partition_step
-        if step is None or view.indirect:
+        if step is None:
             continue
         if view.broadcast and not at_least(op.api, "0.2"):
             continue  # Beta 1 repeats a row over the partitions with a matmul by ones

@@ -302,10 +302,12 @@ def _bounds(machine: Machine, bound: Bound, kind: LoopKind, call: Call) -> Range
         if operand is None or operand.value is None:
             return E.const(default)
         if isinstance(operand.value, (Register, View)):
-            return _runtime(machine, f"`{name}` of the loop is known at run time only", operand)
+            number = registers.settled(machine, operand.value)
+            return _of_device(machine, name, operand) if number is None else number
         value = machine.as_int(operand.value, operand.span)
         if value is None:
-            return _runtime(machine, f"`{name}` of `{call.text}` is not followed", operand)
+            message = f"`{name}` of `{call.text}` is not followed"
+            return _runtime(machine, message, operand, E.Origin.HAVOC)
         return value
 
     _use_registers(machine, bound, call, reads=[*bound.operands])
@@ -315,8 +317,15 @@ def _bounds(machine: Machine, bound: Bound, kind: LoopKind, call: Call) -> Range
     return Range(start, stop, read("step", 1), kind, call.span)
 
 
-def _runtime(machine: Machine, message: str, operand: Operand) -> Expr:
-    value = E.fresh("runtime", 0, None, E.Origin.HAVOC)
+def _of_device(machine: Machine, name: str, operand: Operand) -> Expr:
+    """The bound of a loop that is in memory, or in a register of which no number is followed."""
+    loaded = registers.of_device(machine, operand.value)
+    message = f"`{name}` of the loop is {'known at run time only' if loaded else 'not followed'}"
+    return _runtime(machine, message, operand, E.Origin.DEVICE if loaded else E.Origin.HAVOC)
+
+
+def _runtime(machine: Machine, message: str, operand: Operand, origin: E.Origin) -> Expr:
+    value = E.fresh("runtime", 0, None, origin)
     machine.approximate(LedgerKind.HAVOC, message, operand.span, [repr(value)])
     return value
 
@@ -351,6 +360,7 @@ def _while_loop(machine: Machine, bound: Bound, call: Call) -> object:
         None,
         call.span,
         lambda value: deviceloops.returns_condition(machine, value, call.span),
+        registers.carried(machine, bound.value("init")),
     )
 
 

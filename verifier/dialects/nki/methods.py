@@ -19,7 +19,7 @@ from verifier.symbolic.expr import FALSE, Bool, Expr
 from verifier.symbolic.machine import Arg, Call, Machine
 from verifier.symbolic.tensors import Operand, Picked, View
 from verifier.symbolic.trace import LedgerKind
-from verifier.symbolic.values import BufferValue, Opaque
+from verifier.symbolic.values import BufferValue, Opaque, Register
 from verifier.symbolic.views.common import product
 
 
@@ -268,8 +268,18 @@ def _ap(machine: Machine, view: View, call: Call) -> object:
         whole = "the pattern is of a whole tensor"
         _misused(machine, view, FALSE, given, whole, "a part for the base", ("X43",))
     gathered = _check_offsets(machine, view, arguments)
-    scalar = arguments.value("scalar_offset")
-    shift = _known_offset(machine, view, arguments) if dtype is None and gathered is None else None
+    scalar, held = arguments.value("scalar_offset"), None
+    unit = _offset_unit(view, arguments) if dtype is None and gathered is None else None
+    shift: Expr | None = None
+    if isinstance(scalar, Register):
+        text = f"runtime offset into `{view.name}`"
+        held, number = registers.begun(scalar, text, call.span, view.held)
+        shift = None if unit is None else number * unit
+        held, scalar = held if unit is not None else replace(held, symbol=None), None
+    elif unit is not None and isinstance(scalar, Expr):
+        # one of a loop that runs as often as only the device knows is taken to stay inside
+        if not registers.of_device(machine, scalar):
+            shift, scalar = scalar * unit, None
     return views.ap(
         machine,
         view,
@@ -277,28 +287,20 @@ def _ap(machine: Machine, view: View, call: Call) -> object:
         offset,
         dtype,
         call.span,
-        scalar_offset=None if isinstance(scalar, Expr) and shift is not None else scalar,
+        scalar_offset=scalar,
         vector_offset=gathered,
         shift=shift,
+        held=held,
     )
 
 
-def _known_offset(machine: Machine, view: View, arguments: _Arguments) -> Expr | None:
-    """A scalar offset, in elements (NKI-X45), that is a number of the program's or of a loop.
-
-    So is that of a register which holds one on all paths.
-
-    None where the loop runs as often as only the device knows: it is taken to stay inside.
-    """
-    scalar, axis = arguments.value("scalar_offset"), arguments.value("indirect_dim")
+def _offset_unit(view: View, arguments: _Arguments) -> Expr | None:
+    """How many elements a scalar offset counts by (NKI-X45); None where that is not known."""
+    axis = arguments.value("indirect_dim")
     dim = 0 if axis is None else axis.const if isinstance(axis, Expr) and axis.is_const else None
-    if not isinstance(scalar, Expr):
-        scalar = registers.settled(machine, scalar)
-    if scalar is None or dim is None or not 0 <= dim < len(view.storage.shape):
+    if dim is None or not 0 <= dim < len(view.storage.shape):
         return None
-    if registers.of_device(machine, scalar):
-        return None
-    return scalar * product(view.storage.shape[dim + 1 :])
+    return product(view.storage.shape[dim + 1 :])
 
 
 def _check_offsets(machine: Machine, view: View, arguments: _Arguments) -> object:

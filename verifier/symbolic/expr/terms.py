@@ -79,12 +79,16 @@ class Origin(Enum):
     POINT = "point"
     #: an over-approximated value: see the ledger
     HAVOC = "havoc"
+    #: a number that only the device knows, which may be any
+    DEVICE = "device"
     #: a quotient that the solver has named
     SOLVER = "solver"
 
 
 #: what a launch settles
 GIVEN: Final = (Origin.INPUT, Origin.GRID)
+#: what stands for any value: a refutation that leans on one shows nothing
+OPEN: Final = (Origin.HAVOC, Origin.DEVICE)
 
 
 class Sym(Atom):

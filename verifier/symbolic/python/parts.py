@@ -69,6 +69,7 @@ def _view_parts(value: View) -> Iterator[object]:
     yield from value.shape
     yield value.mask
     yield value.dtype
+    yield from (held.register for held in value.held)
 
 
 def _axes_parts(value: IndexTensor | IndexMask) -> Iterator[object]:

@@ -52,7 +52,8 @@ class Renaming:
         if isinstance(value, Bool):
             return self._substitution.bool(value)
         if isinstance(value, View):
-            return substitute_view(value, self._substitution)
+            held = tuple(replace(h, register=self.value(h.register)) for h in value.held)
+            return replace(substitute_view(value, self._substitution), held=held)
         if isinstance(value, Ref):
             return self._ref(value)
         compound = COMPOUND.get(type(value))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
@@ -11,9 +11,9 @@ from verifier.symbolic import registers
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.machine import Machine
 from verifier.symbolic.pretty import pretty
-from verifier.symbolic.tensors import Axis, DType, View
+from verifier.symbolic.tensors import Axis, Bound, DType, Held, View
 from verifier.symbolic.values import places
-from verifier.symbolic.views.common import is_one, product
+from verifier.symbolic.views.common import is_one, product, waits
 from verifier.symbolic.views.linear import linear_start
 
 BOUNDS_RULE = "access-bounds"
@@ -30,6 +30,7 @@ def ap(
     scalar_offset: object = None,
     vector_offset: object = None,
     shift: Expr | None = None,
+    held: Held | None = None,
 ) -> View:
     """The view whose element ``(t_0, ...)`` lies at ``offset + sum(step_k * t_k)``.
 
@@ -37,8 +38,8 @@ def ap(
     counted from the start of the tensor, whatever part of it ``view`` shows (NKI-X43);
     ``offset=None`` keeps the view's own start (NKI-X44). On chip the first pair runs along the
     partitions: its step must be the row length (NKI-A05). ``scalar_offset`` and ``vector_offset``
-    are values of the running device: the result is indirect. ``shift`` is added to the offset;
-    beside a ``scalar_offset`` it is what that is known to come to.
+    are values of the running device: the result is indirect. So it is with a register ``held``.
+    ``shift`` is added to the offset; it may speak of the register.
     """
     element = dtype or view.dtype
     storage = view.storage
@@ -47,21 +48,21 @@ def ap(
     if offset is not None and shift is not None:
         offset = offset + shift
     known = offset is not None
-    runtime = scalar_offset is not None or vector_offset is not None
+    begins = view.held if held is None else (*view.held, held)
+    given = scalar_offset if scalar_offset is not None else vector_offset
+    if given is not None:
+        registers.assume_inside(machine, given, f"runtime offset into `{view.name}`", span)
+    runtime = given is not None or (held is not None and held.symbol is None)
     axes = tuple(machine.axis(count) for _, count in pattern)
-    asked = _Asked(
-        machine, view, pattern, axes, offset if offset is not None else E.const(0), element, span
-    )
+    start = offset if offset is not None else E.const(0)
+    asked = _Asked(machine, view, pattern, axes, start, element, span, begins)
     on_chip = storage.buffer.on_chip and storage.partition_axis is not None and bool(pattern)
     place = asked.on_chip if on_chip else asked.outside
-    frame, coords = place(check=known and (shift is not None or not runtime))
+    frame, coords = place(check=known and not runtime)
     reason = "" if known else view.reason or "the start of the view is not known"
     if runtime:
         reason = "the offset is known at run time only"
-        if shift is None:
-            text = f"runtime offset into `{view.name}`"
-            offset_of = scalar_offset if scalar_offset is not None else vector_offset
-            registers.assume_inside(machine, offset_of, text, span)
+    taken = places(scalar_offset, vector_offset, None if held is None else held.register)
     return View(
         storage=storage,
         instance=view.instance,
@@ -72,9 +73,11 @@ def ap(
         dtype=element,
         exact=not reason,
         reason=reason,
-        indirect=runtime,
+        indirect=given is not None or held is not None,
         span=span,
-        indices=places(scalar_offset, vector_offset),
+        bounds=tuple(asked.waiting),
+        held=begins,
+        indices=(*taken, *(view.indices if view.held else ())),
         rows_from=vector_offset if isinstance(vector_offset, View) else None,
     )
 
@@ -125,6 +128,24 @@ class _Asked:
     offset: Expr
     element: DType
     span: Span
+    held: tuple[Held, ...]
+    #: what depends on a register, for whoever uses the view
+    waiting: list[Bound] = field(default_factory=list)
+
+    def check(self, bound: Bound) -> None:
+        """Raise a check, unless it waits for a register."""
+        if waits(self.held, bound.predicate):
+            self.waiting.append(bound)
+            return
+        self.machine.check(
+            bound.rule,
+            bound.predicate,
+            bound.span,
+            bound.text,
+            bound.message,
+            facts=bound.facts,
+            values=bound.values,
+        )
 
     def outside(self, *, check: bool) -> tuple[tuple[Expr, ...], tuple[Expr, ...]]:
         """The frame and the coordinates in it of a tensor in HBM, which is one row."""
@@ -133,7 +154,7 @@ class _Asked:
         if check:
             low, high = _reach(self.pattern)
             first, last = self.offset + low, self.offset + high
-            _check_bounds(self.machine, self.view, first, last, size, self.span, "NKI-A06")
+            self.check(_bound(self.view, first, last, size, self.span))
         return (size,), (_flat(self.pattern, self.axes, self.offset),)
 
     def on_chip(self, *, check: bool) -> tuple[tuple[Expr, ...], tuple[Expr, ...]]:
@@ -158,7 +179,7 @@ class _Asked:
         rest = self.pattern[1:]
         if check:
             last = first + count - 1
-            machine.check(
+            bound = Bound(
                 BOUNDS_RULE,
                 E.and_(E.ge(first, 0), E.lt(last, rows)),
                 self.span,
@@ -167,8 +188,9 @@ class _Asked:
                 facts=("NKI-A07",),
                 values=(("last partition", last), ("partitions", rows)),
             )
+            self.check(bound)
             low, high = _reach(rest)
-            _check_bounds(machine, view, column + low, column + high, row, self.span, "NKI-A06")
+            self.check(_bound(view, column + low, column + high, row, self.span))
         coords = (first + self.axes[0].index, _flat(rest, self.axes[1:], column))
         return (rows, row), coords
 
@@ -204,18 +226,16 @@ def _split(offset: Expr, row: Expr) -> list[tuple[Expr, Expr]]:
     return [(whole, rest)]
 
 
-def _check_bounds(
-    machine: Machine, view: View, first: Expr, last: Expr, size: Expr, span: Span, fact: str
-) -> None:
+def _bound(view: View, first: Expr, last: Expr, size: Expr, span: Span) -> Bound:
     low, high = E.ge(first, 0), E.lt(last, size)
     upper = f"{pretty(last + 1)} <= {pretty(size)}"
-    machine.check(
+    return Bound(
         BOUNDS_RULE,
         E.and_(low, high),
         span,
         upper if low is E.TRUE else f"{pretty(first)} >= 0 and {upper}",
         f"access pattern leaves `{view.name}`",
-        facts=(fact,),
+        facts=("NKI-A06",),
         values=(("first element", first), ("last element", last), ("size", size)),
     )
 

@@ -11,11 +11,18 @@ from verifier.symbolic import registers
 from verifier.symbolic.expr import FALSE, TRUE, Bool, Expr
 from verifier.symbolic.machine import Machine
 from verifier.symbolic.pretty import pretty
-from verifier.symbolic.tensors import Axis, View
+from verifier.symbolic.tensors import Axis, Bound, Held, View
 from verifier.symbolic.trace import LedgerKind
 from verifier.symbolic.values import DynamicSlice, IndexGrid, Register, SliceValue, places
 from verifier.symbolic.views import advanced
-from verifier.symbolic.views.common import conjuncts, is_one, partition_position, rewrite
+from verifier.symbolic.views.common import (
+    as_device_says,
+    conjuncts,
+    is_one,
+    partition_position,
+    rewrite,
+    waits,
+)
 
 BOUNDS_RULE = "slice-bounds"
 METHOD_RULE = "view-precondition"
@@ -89,6 +96,9 @@ class _Basic:
     facts: tuple[str, ...] = ()
     #: what says at run time where it begins
     taken: list[View] = field(default_factory=list)
+    #: registers that it begins at, and what their numbers must keep to
+    held: list[Held] = field(default_factory=list)
+    bounds: list[Bound] = field(default_factory=list)
 
     def apply(self, items: Sequence[object]) -> View:
         view = self.view
@@ -96,8 +106,7 @@ class _Basic:
         replacement: dict[E.Sym, Expr] = {}
         axes: list[Axis] = []
         dropped: list[tuple[int, Axis]] = []  # (place in the result, the axis to keep instead)
-        inexact = indirect = False
-        runtime = ""
+        inexact = False
         dim = 0
         for item in items:
             if item is None:
@@ -107,9 +116,7 @@ class _Basic:
             self._not_named(item, dim)
             start, size, step = self._item(item, dim, axis)
             if start is None:
-                inexact, indirect = True, True
-                runtime = "the offset is known at run time only"
-                start = E.const(0)
+                inexact, start = True, E.const(0)
             if size is None:
                 single = self.machine.axis(E.const(1))
                 replacement[axis.symbol] = start + single.index
@@ -132,14 +139,16 @@ class _Basic:
                 zero = E.Substitution({single.symbol: E.const(0)})
                 replacement = {sym: zero.expr(value) for sym, value in replacement.items()}
         out = rewrite(view, E.Substitution(replacement), axes)
-        if inexact:
+        if self.held:
             out = replace(
                 out,
-                exact=False,
-                indirect=out.indirect or indirect,
-                reason=out.reason or runtime,
-                indices=(*out.indices, *self.taken),
+                indirect=True,
+                held=(*out.held, *self.held),
+                bounds=(*out.bounds, *self.bounds),
+                indices=(*out.indices, *places(*(held.register for held in self.held))),
             )
+        if inexact:
+            out = as_device_says(out, self.taken)
         return replace(out, span=self.span)
 
     def _keep_rank(
@@ -181,22 +190,12 @@ class _Basic:
         if isinstance(item, SliceValue):
             return self._slice(item, dim, axis)
         if isinstance(item, DynamicSlice):
-            register = registers.settled(self.machine, item.start)
-            if register is not None:
-                self.taken.extend(places(item.start))
-                self._check_range(dim, axis.size, register, register + item.size)
-                return None, item.size, E.const(1)
             start = self._static(item.start, dim)
             if start is None:
                 return None, item.size, E.const(1)
             start = self.from_end(start, axis.size)
             self._check_range(dim, axis.size, start, start + item.size)
             return start, item.size, E.const(1)
-        register = registers.settled(self.machine, item)
-        if register is not None:
-            self.taken.extend(places(item))
-            self._check_index(dim, axis.size, register)
-            return None, None, E.const(1)
         index = self._static(item, dim)
         if index is None:
             return None, None, E.const(1)
@@ -246,13 +245,17 @@ class _Basic:
         """
         if isinstance(value, Expr):
             return value
+        text = f"runtime offset into dimension {dim} of `{self.view.name}`"
+        if isinstance(value, Register):
+            held, number = registers.begun(value, text, self.span, (*self.view.held, *self.held))
+            self.held.append(held)
+            return number
         if not isinstance(value, View):
             found = self.machine.as_int(value, self.span)
             if found is not None:
                 return found
-        if isinstance(value, (View, Register)):
-            self.taken.extend(places(value))
-            text = f"runtime offset into dimension {dim} of `{self.view.name}`"
+        if isinstance(value, View):
+            self.taken.append(value)
             registers.assume_inside(self.machine, value, text, self.span)
         else:
             text = f"an offset into dimension {dim} of `{self.view.name}` is not followed"
@@ -273,9 +276,24 @@ class _Basic:
 
     # -- obligations ---------------------------------------------------------------------
 
+    def _check(self, bound: Bound) -> None:
+        """Raise a check, or leave it to whoever uses the view if it depends on a register."""
+        if waits((*self.view.held, *self.held), bound.predicate):
+            self.bounds.append(bound)
+            return
+        self.machine.check(
+            bound.rule,
+            bound.predicate,
+            bound.span,
+            bound.text,
+            bound.message,
+            facts=bound.facts,
+            values=bound.values,
+        )
+
     def _check_index(self, dim: int, size: Expr, index: Expr) -> None:
         low, high = _split(E.ge(index, 0)), _split(E.lt(index, size))
-        self.machine.check(
+        bound = Bound(
             BOUNDS_RULE,
             E.and_(low, high),
             self.span,
@@ -284,11 +302,12 @@ class _Basic:
             facts=("NKI-X07", "NKI-X09", *self.facts),
             values=(("index", index), ("size", size)),
         )
+        self._check(bound)
 
     def _check_range(self, dim: int, size: Expr, start: Expr, stop: Expr) -> None:
         low, high = _split(E.ge(start, 0)), _split(E.le(stop, size))
         if not (low is TRUE and stop is size):
-            self.machine.check(
+            bound = Bound(
                 BOUNDS_RULE,
                 E.and_(low, high),
                 self.span,
@@ -297,9 +316,10 @@ class _Basic:
                 facts=("NKI-X06", "NKI-X09", *self.facts),
                 values=(("start", start), ("stop", stop), ("size", size)),
             )
+            self._check(bound)
         order = _split(E.lt(start, stop))
         if order is not TRUE:
-            self.machine.check(
+            bound = Bound(
                 BOUNDS_RULE,
                 order,
                 self.span,
@@ -308,6 +328,7 @@ class _Basic:
                 facts=("NKI-X06", *self.facts),
                 values=(("start", start), ("stop", stop)),
             )
+            self._check(bound)
 
 
 def _split(condition: Bool) -> Bool:

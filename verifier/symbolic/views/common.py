@@ -8,9 +8,10 @@ from functools import lru_cache
 
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
+from verifier.symbolic import registers
 from verifier.symbolic.expr import TRUE, Bool, Div, Expr, Extremum, Substitution
 from verifier.symbolic.machine import Machine
-from verifier.symbolic.tensors import Axis, Bound, View
+from verifier.symbolic.tensors import Axis, Bound, Held, View
 from verifier.symbolic.values import IndexMask
 
 
@@ -83,8 +84,17 @@ def inexact(view: View, axes: Sequence[Axis], reason: str, *, indirect: bool = F
         exact=False,
         reason=view.reason or reason,
         indirect=view.indirect or indirect,
-        bounds=(),
+        bounds=closed_bounds(view, view.axes),
     )
+
+
+def closed_bounds(view: View, axes: Sequence[Axis]) -> tuple[Bound, ...]:
+    """The pending checks of a view as they are without these axes of its; some get lost."""
+    gone = {axis.symbol for axis in axes}
+    if view.mask is not TRUE and gone & set(view.mask.free()):
+        return tuple(b for b in view.bounds if not gone & set(b.predicate.free()))
+    closed = (replace(b, predicate=_at_extremes(b.predicate, axes)) for b in view.bounds)
+    return tuple(b for b in closed if not gone & set(b.predicate.free()))
 
 
 @lru_cache(maxsize=4096)
@@ -193,11 +203,46 @@ def with_mask(machine: Machine, view: View, mask: IndexMask | Bool | None, span:
 
 
 def use(machine: Machine, view: View, mask: IndexMask | Bool | None, span: Span) -> View:
-    """The view as an operand of an operation: masked, and its pending bounds raised."""
+    """The view as an operand of an operation: masked, and its pending bounds raised.
+
+    It begins where its registers say by now.
+    """
     view = with_mask(machine, view, mask, span)
+    if view.held:
+        view = _settled(machine, view)
     for bound in view.bounds:
         _raise(machine, view, bound)
     return replace(view, bounds=()) if view.bounds else view
+
+
+def _settled(machine: Machine, view: View) -> View:
+    """The view with the numbers that its registers hold; inexact where one is not known."""
+    numbers: dict[E.Sym, Expr] = {}
+    lost: dict[E.Sym, Expr] = {}
+    for held in view.held:
+        number = registers.settled(machine, held.register)
+        if number is not None and held.symbol is not None:
+            numbers[held.symbol] = number
+            continue
+        registers.assume_inside(machine, held.register, held.text, held.span)
+        if held.symbol is not None:
+            lost[held.symbol] = E.const(0)
+    known = tuple(b for b in view.bounds if not lost.keys() & set(b.predicate.free()))
+    view = replace(view, bounds=known, held=())
+    view = substitute_view(view, Substitution({**numbers, **lost}))
+    return as_device_says(view) if lost else view
+
+
+def waits(view_held: Sequence[Held], predicate: Bool) -> bool:
+    """Whether what a check says depends on a register, so that it is for the use to raise."""
+    free = predicate.free()
+    return any(held.symbol in free for held in view_held)
+
+
+def as_device_says(view: View, taken: Sequence[View] = ()) -> View:
+    """The view that begins where only the device knows: ``taken`` hold its offsets."""
+    reason = view.reason or "the offset is known at run time only"
+    return replace(view, exact=False, indirect=True, reason=reason, indices=(*view.indices, *taken))
 
 
 def _raise(machine: Machine, view: View, bound: Bound) -> None:

@@ -17,6 +17,7 @@ from verifier.symbolic.machine import Machine
 from verifier.symbolic.pretty import pretty
 from verifier.symbolic.tensors import Axis, View
 from verifier.symbolic.views.common import (
+    closed_bounds,
     inexact,
     is_one,
     is_whole,
@@ -230,7 +231,11 @@ def merge_axes(machine: Machine, view: View, first: int, last: int) -> tuple[Vie
         return None
     coords[lo] = linear
     out = replace(
-        view, frame=tuple(frame), coords=tuple(coords), frame_partition=partition, bounds=()
+        view,
+        frame=tuple(frame),
+        coords=tuple(coords),
+        frame_partition=partition,
+        bounds=closed_bounds(view, group),
     )
     return out, merged.symbol
 

@@ -32,7 +32,6 @@ from verifier.symbolic.values import (
     Range,
     RecordType,
     RecordValue,
-    Register,
 )
 
 #: attributes of NumPy's dtypes that have no part in a kernel
@@ -269,7 +268,7 @@ def _device_loop(vm: VM, loop: DeviceLoop) -> object:
     returned: list[object] = []
 
     def trip(index: object) -> None:
-        given = index if loop.bounds is not None else Register(name)
+        given = index if loop.given is None else replace(loop.given, name=name)
         returned.append(vm.call(loop.body, (given,), span=loop.span))
 
     there = len(vm.trace.storages)
