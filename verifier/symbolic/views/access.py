@@ -59,10 +59,8 @@ def ap(
     on_chip = storage.buffer.on_chip and storage.partition_axis is not None and bool(pattern)
     place = asked.on_chip if on_chip else asked.outside
     frame, coords = place(check=known and not runtime)
-    reason = "" if known else view.reason or "the start of the view is not known"
-    if runtime:
-        reason = "the offset is known at run time only"
-    taken = places(scalar_offset, vector_offset, None if held is None else held.register)
+    reason = _why_inexact(view, runtime=runtime, known=known)
+    taken = (*(view.indices if view.held else ()), None if held is None else held.register)
     return View(
         storage=storage,
         instance=view.instance,
@@ -77,9 +75,16 @@ def ap(
         span=span,
         bounds=tuple(asked.waiting),
         held=begins,
-        indices=(*taken, *(view.indices if view.held else ())),
+        indices=places(scalar_offset, vector_offset, *taken),
         rows_from=vector_offset if isinstance(vector_offset, View) else None,
     )
+
+
+def _why_inexact(view: View, *, runtime: bool, known: bool) -> str:
+    """Why it is not known where a pattern starts; empty if it is."""
+    if runtime:
+        return "the offset is known at run time only"
+    return "" if known else view.reason or "the start of the view is not known"
 
 
 def _own_start(view: View, element: DType) -> Expr | None:

@@ -42,19 +42,25 @@ from verifier.symbolic.effects import (
 from verifier.symbolic.expr import Bool
 from verifier.symbolic.instruction import Engines, Instruction, Skips, Trait
 from verifier.symbolic.roles import Limit, SameType, Sized
+from verifier.symbolic.tensors import View
 
 
 def _skips(call: Call) -> Bool | None:
-    return E.truth(member(call, "oob_mode") == "skip")
+    """Whether elements may be skipped: of addresses that are known none is."""
+    value = call.value("srcs")
+    sources = value if isinstance(value, tuple) else (call.view("src"),)
+    views = [view for view in (call.view("dst"), *sources) if isinstance(view, View)]
+    static = all(view.exact for view in views)
+    return E.truth(member(call, "oob_mode") == "skip" and not static)
 
 
-_SKIPS: Final = When("oob_mode is skip", _skips)
+_SKIPS: Final = When("oob_mode is skip, and an address is known at run time only", _skips)
 #: as many elements come as go
 _COUNTED: Final = ("NKI-D01", "NKI-DCP01")
 _BY_GPSIMD: Final = When(
     "dma_engine is gpsimd_dma", lambda call: E.truth(member(call, "dma_engine") == "gpsimd_dma")
 )
-_EVERY_ROW: Final = When("oob_mode is not skip", lambda call: E.truth(_skips(call) is E.FALSE))
+_EVERY_ROW: Final = When("nothing is skipped", lambda call: E.truth(_skips(call) is E.FALSE))
 
 
 def _folds(call: Call) -> Effect:
