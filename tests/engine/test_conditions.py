@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from tests.solver import systems
 from verifier.engine.conditions import Item, Normal, alike
+from verifier.hardware.dtypes import DTYPES
 from verifier.solver.solver import Solver
 from verifier.symbolic import expr as E
 from verifier.symbolic.pretty import python
@@ -118,3 +119,48 @@ def test_bounds_of_multiples_are_multiples() -> None:
         "rows <= 512",
         "rows >= 256",
     ]
+
+
+def test_bounds_of_quotients_are_bounds_of_what_is_divided() -> None:
+    E.fresh_context()
+    rows, parts, other = E.symbol("rows", 1), E.symbol("parts", 0), E.symbol("other", 1)
+    whole = E.ge((parts - rows) // (parts - 1), 1)
+    assert _read(whole, E.ne(parts, 1)) == ["parts != 1", "parts == 0 or rows <= 1"]
+    assert _read(whole, E.ge(parts, 2)) == ["rows <= 1", "parts >= 2"]
+    assert _read(E.ge(rows // other, 3)) == ["3*other <= rows"]
+    assert _read(E.le(rows // other, 3)) == ["rows < 4*other"]
+
+
+@relaxed
+@given(st.data())
+def test_quotients_by_sizes_of_either_sign_keep_their_meaning(data: st.DataObject) -> None:
+    systems.setup()
+    m, n, s = (systems.symbol(name) for name in ("m", "n", "s"))
+    den = data.draw(st.sampled_from([m, n, s, m - 2, s - m, 1 - n, m * s]))
+    num = data.draw(systems.expressions())
+    bound = data.draw(st.sampled_from([E.le, E.ge]))(num // den, data.draw(st.integers(-3, 4)))
+    if not _of_inputs(bound):
+        return
+    wanted = [E.ne(den, 0), bound]
+    items = [Item(condition, (position,)) for position, condition in enumerate(wanted)]
+    form = [item.condition for item in Normal((), Solver()).form(items)]
+    for env in systems.assignments([*wanted, *form]):
+        before = all(E.evaluate(condition, env) for condition in wanted)  # the zero first
+        try:
+            after = all(E.evaluate(condition, env) for condition in form)
+        except E.EvaluationError:
+            after = False
+        assert before == after
+
+
+def test_a_choice_that_is_the_size_of_an_element_is_that() -> None:
+    E.fresh_context()
+    names = tuple(DTYPES)
+    dtype = E.symbol("x.dtype", 0, len(names) - 1, domain=names)
+    code = {name: position for position, name in enumerate(names)}
+    bytes_ = E.ite(E.eq(dtype, code["float32"]), 4, 2)
+    few = E.or_(*(E.eq(dtype, code[name]) for name in ("float32", "bfloat16", "float16")))
+    rows = E.symbol("rows", 1)
+    limit = E.le(rows * bytes_, 1000)
+    assert _read(limit, known=(few,)) == ["rows*x.dtype.itemsize <= 1000"]
+    assert _read(limit) == ["(4 if x.dtype == float32 else 2)*rows <= 1000"]

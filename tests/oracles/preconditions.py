@@ -114,6 +114,8 @@ def _side(
     wanted: Sequence[Bool], types: Sequence[Bool], unseen: Sequence[Bool], rng: random.Random
 ) -> Side:
     """Near one of the conditions, on one side of it; ``unseen``: no run shows a breach."""
+    if not wanted:  # of dtypes alone
+        return Side(True, tuple(types), "")
     condition = rng.choice(wanted)
     near = rng.choice(_NEAR)
     if condition in unseen or rng.random() < 0.5:

@@ -290,13 +290,76 @@ def test_a_block_that_became_an_error_is_new() -> None:
     assert not applied(_marked(block(severity="warning")), known).diagnostics
 
 
+def test_kernels_of_which_the_same_is_to_be_said_are_one_block() -> None:
+    other = replace(block(), kernel="other", span=span(GEMM, 7, "acc"))
+    shifted = replace(COLUMNS, span=span(GEMM, 9, "nl.load(rhs)"))
+    other = replace(other, precondition=replace(ALL, conjuncts=(DTYPE, shifted, ROWS, GRID)))
+    report = replace(REPORT, diagnostics=(block(), other))
+    printed = shown(full.render, Options(width=100), report)
+    assert "`gemm` and `other` are right on trn2 exactly when" in printed
+    assert f"--> {GEMM}:4:5, 7:5" in printed
+    assert "moving free size <= 512 · lines 11, 9 (and 1 more) · cols = 513 breaks it" in printed
+    verbose = shown(full.render, Options(width=100, verbose=True), report)
+    assert "`gemm` is right" in verbose and "`other` is right" in verbose
+    for changed in (
+        replace(COLUMNS, text="cols <= 511"),
+        replace(COLUMNS, breach="cols = 514"),
+        replace(COLUMNS, what="free size of moving <= 512"),
+        replace(COLUMNS, silent=True),
+    ):
+        apart = replace(other, precondition=replace(ALL, conjuncts=(DTYPE, changed, ROWS, GRID)))
+        printed = shown(full.render, Options(), replace(REPORT, diagnostics=(block(), apart)))
+        assert "`gemm` is right" in printed and "`other` is right" in printed
+
+
+def test_what_is_said_once_more_is_not_repeated() -> None:
+    again = replace(ROWS, text="cols % 96 == 0", breach="cols = 97, cols2 = 97, s.shape = [1, 2]")
+    condition = replace(ALL, conjuncts=(ROWS, again))
+    printed = shown(full.render, Options(), replace(REPORT, diagnostics=(block(condition),)))
+    assert "cols % 96 == 0  likewise · cols = cols2 = 97, s.shape = [1, 2]" in printed
+
+
+def test_a_formula_that_says_the_same_gives_way_to_what_breaks_it() -> None:
+    formula = "128*step + 127 < size"
+    wide = replace(COLUMNS, what=formula, breach="cols = 513, the_size_of_the_other = 1")
+    for conjunct, told in ((wide, False), (replace(wide, breach="cols = 513"), True)):
+        condition = replace(ALL, conjuncts=(conjunct,))
+        printed = shown(full.render, Options(), replace(REPORT, diagnostics=(block(condition),)))
+        assert f"{conjunct.breach} breaks it" in printed
+        assert (formula in printed) is told
+
+
+def test_a_very_long_condition_leaves_out_what_stands_in_parentheses() -> None:
+    inner = " or ".join(f"x.dtype == y{n} and (x.dtype == z{n} or n > {n})" for n in range(20))
+    long = replace(COLUMNS, text=f"n*(x.dtype if {inner} else y.dtype).itemsize <= (n + m)")
+    report = replace(REPORT, diagnostics=(block(replace(ALL, conjuncts=(long,))),))
+    assert "  n*(…).itemsize <= (n + m)\n" in shown(full.render, Options(), report)
+    assert "x.dtype == y19" in shown(full.render, Options(verbose=True), report)
+
+
+def test_notes_that_say_the_same_of_other_names_are_one() -> None:
+    first = replace(part(COLUMNS), severity="note", message="`a` is old", part=False)
+    notes = (
+        first,
+        replace(first, message="`b` is old", span=span(GEMM, 9, "nl.load(rhs)")),
+        replace(first, message="`b` is old", span=span(GEMM, 10, "nl.affine_range(rows // 96)")),
+        replace(first, message="`c` is old", span=replace(NAME, path="other.py")),
+        replace(first, message="`a` is new", span=span(GEMM, 7, "acc")),
+    )
+    printed = shown(full.render, Options(), replace(REPORT, diagnostics=notes))
+    assert "also: `b` (lines 9, 10), other.py: `c` (line 4)\n" in printed
+    assert printed.count("note[matmul-moving-free]") == 2
+    verbose = shown(full.render, Options(verbose=True), replace(REPORT, diagnostics=notes))
+    assert verbose.count("note[matmul-moving-free]") == 5
+
+
 def test_causes_that_repeat_are_one_finding() -> None:
     bug = replace(part(COLUMNS), part=False)
     again = replace(bug, span=span(GEMM, 9, "nl.load(rhs)"), kernel="other")
     report = replace(REPORT, diagnostics=(again, bug))
     printed = shown(full.render, Options(), report)
     assert printed.count("warning[matmul-moving-free]") == 1
-    assert f"also: {GEMM}:11" in printed
+    assert "also: line 11" in printed
     assert shown(full.render, Options(verbose=True), report).count("[matmul-moving-free]") == 2
 
 

@@ -13,6 +13,7 @@ from itertools import islice, permutations
 from math import lcm
 
 from verifier.engine.weakest import expressions
+from verifier.hardware.dtypes import ITEMSIZE
 from verifier.solver.elimination import compared, put
 from verifier.solver.query import Query
 from verifier.solver.solver import Solver
@@ -76,11 +77,14 @@ class Normal:
         """Replace a condition by a simpler one that says the same beside the others."""
         item = items[position]
         facts = self._facts(items, position)
-        clause = self._plainer(self._fewer(item.condition, facts), facts)
+        clause = self._plainer(self._fewer(item.condition, facts), facts, alone=True)
         items[position] = replace(item, condition=clause)
 
-    def _plainer(self, clause: Bool, facts: tuple[Bool, ...]) -> Bool:
-        """The same in simpler words; an alternative counts only where no other one holds."""
+    def _plainer(self, clause: Bool, facts: tuple[Bool, ...], *, alone: bool = False) -> Bool:
+        """The same in simpler words; an alternative counts only where no other one holds.
+
+        ``alone``: it is no alternative, so nothing is right where it has no value.
+        """
         if clause.kind is E.BoolKind.OR:
             parts = list(clause.args)
             for position, part in enumerate(parts):
@@ -90,6 +94,10 @@ class Normal:
             clause = E.or_(*parts)
         else:
             clause = self._cancelled(self._chosen(clause, facts), facts)
+            sides = self._multiplied(clause, facts, alone)
+            if sides is not clause and sides.kind is E.BoolKind.OR:
+                return self._plainer(sides, facts)
+            clause = sides
         for candidate in _simpler(clause):
             if _weight(candidate) >= _weight(clause) or candidate is FALSE:
                 continue
@@ -127,11 +135,40 @@ class Normal:
         if isinstance(atom, E.Ite):
             if self._follows(facts, atom.test):
                 return atom.then
-            return atom.other if self._follows(facts, E.not_(atom.test)) else None
+            if self._follows(facts, E.not_(atom.test)):
+                return atom.other
+            size = _itemsize(atom)
+            same = size is not None and self._follows(facts, E.eq(E.from_atom(atom), size))
+            return size if same else None
         if isinstance(atom, E.Extremum):
             whole = E.from_atom(atom)
             return next((a for a in atom.args if self._follows(facts, E.eq(whole, a))), None)
         return None
+
+    def _multiplied(self, clause: Bool, facts: tuple[Bool, ...], alone: bool) -> Bool:
+        """A bound of a quotient by what is no number as bounds of what is divided.
+
+        ``a // b >= k`` is ``a >= k*b`` where ``b`` is positive, ``a <= k*b`` where it is negative.
+        """
+        e = clause.expr
+        if clause.kind is not E.BoolKind.LE or e is None or len(e.terms) != 1:
+            return clause
+        ((mono, factor),) = e.terms
+        atom = mono[0]
+        if len(mono) != 1 or abs(factor) != 1 or not isinstance(atom, E.Div) or atom.den.is_const:
+            return clause
+        num, den = atom.num, atom.den
+        divides = TRUE if self._follows(facts, E.ne(den, 0)) else E.ne(den, 0)
+        if divides is not TRUE and not alone:
+            return clause
+        if factor < 0:
+            above, below = E.ge(num, den * e.const), E.le(num, den * e.const)
+        else:
+            above, below = E.lt(num, den * (1 - e.const)), E.gt(num, den * (1 - e.const))
+        sides = E.or_(E.le(den, -1), above), E.or_(E.ge(den, 1), below)
+        facts = (*facts, divides)
+        found = E.and_(divides, *(self._fewer(side, facts) for side in sides))
+        return found if _weight(found) < _weight(clause) else clause
 
     def _cancelled(self, clause: Bool, facts: tuple[Bool, ...]) -> Bool:
         """A comparison of two products without the positive factors that they share."""
@@ -176,6 +213,16 @@ class Normal:
                 gone = [item for item in items if item not in kept]
                 return self._with_consequences([*kept, _together(candidate, gone)])
         return items
+
+
+def _itemsize(atom: E.Ite) -> Expr | None:
+    """How many bytes an element takes whose type a choice of numbers is about."""
+    symbol = _single(E.atom_free(atom))
+    if symbol is None or symbol.domain is None or not (atom.then.is_const and atom.other.is_const):
+        return None
+    if len(symbol.domain) != len(ITEMSIZE):
+        return None
+    return E.table("itemsize", E.from_atom(symbol), ITEMSIZE)
 
 
 def _together(condition: Bool, items: Sequence[Item]) -> Item:
@@ -278,19 +325,19 @@ def _equal(items: Sequence[Item]) -> list[Item]:
 
 def _rounded(items: Sequence[Item], known: Sequence[Bool]) -> list[Item]:
     """Bounds of sizes as the multiples that they come to: of ``n % 4 == 0``, not 515 but 512."""
-    steps: dict[E.Atom, int] = {}
-    for fact in (part for demand in known for part in conjuncts(demand)):
-        _note_step(fact, steps)
-    for item in items:
-        _note_step(item.condition, steps)
+    steps = steps_of((*known, *(item.condition for item in items)))
     return [replace(item, condition=_at_step(item.condition, steps)) for item in items]
 
 
-def _note_step(fact: Bool, steps: dict[E.Atom, int]) -> None:
-    found = divisibility(fact)
-    size = None if found is None else found[0].as_atom()
-    if found is not None and size is not None and found[1].is_const and found[1].const > 0:
-        steps[size] = lcm(steps.get(size, 1), found[1].const)
+def steps_of(known: Iterable[Bool]) -> dict[E.Atom, int]:
+    """What is known to divide each size."""
+    steps: dict[E.Atom, int] = {}
+    for fact in (part for demand in known for part in conjuncts(demand)):
+        found = divisibility(fact)
+        size = None if found is None else found[0].as_atom()
+        if found is not None and size is not None and found[1].is_const and found[1].const > 0:
+            steps[size] = lcm(steps.get(size, 1), found[1].const)
+    return steps
 
 
 def _at_step(bound: Bool, steps: Mapping[E.Atom, int]) -> Bool:

@@ -8,7 +8,7 @@ makes the obligation behind it fail.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 
@@ -17,10 +17,12 @@ from verifier.engine.admission import RankOnly
 from verifier.engine.conditions import Item, Normal, of_dtypes
 from verifier.engine.evaluable import in_order
 from verifier.engine.verdicts import Verdict, VerdictKind
+from verifier.engine.wording import worded
 from verifier.report import model as report
 from verifier.rulebase import cited
 from verifier.solver.query import Model, Query
 from verifier.solver.solver import Solver
+from verifier.solver.terms import divisors
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import FALSE, Bool, Sym
 from verifier.symbolic.pretty import python
@@ -214,9 +216,10 @@ def _conjunct(found: Conditions, item: Item, names: Mapping[Sym, str]) -> report
         for v in verdicts
     ]
     symbols = item.condition.free()
+    others = (other.condition for other in found.all if other is not item)
     witness = None if model is None else diagnostics.counterexample(found.run, model)
     return report.Conjunct(
-        text=python(item.condition, names),
+        text=worded(item.condition, (*found.known, *others), names),
         what=check.message if unheard else check.text,
         rule=rule.id,
         facts=cited(check.facts or rule.facts, found.run.trace.dialect),
@@ -248,9 +251,12 @@ def _of_rank(only: RankOnly) -> report.Conjunct:
 def _witness(
     found: Conditions, item: Item, verdicts: Sequence[Verdict]
 ) -> tuple[Verdict, Model | None]:
-    """An obligation that fails for an input which meets all other conditions, and that input."""
-    others = tuple(other.condition for other in found.all if other is not item)
-    beside = (*found.known, *others, E.not_(item.condition))
+    """An obligation that fails for an input which meets all other conditions, and that input.
+
+    Conditions that have no value without this one are not among the others.
+    """
+    broken = E.not_(item.condition)
+    beside = [*found.known, *_evaluable_without(found, item), broken]
     for verdict in verdicts:
         obligation = verdict.obligation
         trips = obligation.trips or found.run.trips()
@@ -261,7 +267,25 @@ def _witness(
             answer = found.solver.refute(query)
             if answer.refuted and answer.model is not None:
                 return verdict, found.solver.minimize(query, answer.model, trips)
+    if all(verdict.exact for verdict in verdicts):  # what breaks the condition breaks one of them
+        query = Query(tuple(beside[:-1]), item.condition)
+        answer = found.solver.refute(query)
+        if answer.refuted and answer.model is not None:
+            return verdicts[0], found.solver.minimize(query, answer.model, ())
     return verdicts[0], None
+
+
+def _evaluable_without(found: Conditions, item: Item) -> Iterator[Bool]:
+    """The other conditions that have a value where one does not hold."""
+    facts = [*found.known, E.not_(item.condition)]
+    for other in found.all:
+        if other is item:
+            continue
+        zeros = divisors((other.condition,))
+        if any(found.solver.check(Query(tuple(facts), E.eq(den, 0))).proved for den in zeros):
+            continue
+        facts.append(other.condition)
+        yield other.condition
 
 
 def _breach(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from verifier.report.details import remarks
@@ -15,19 +16,46 @@ _BESIDE = 40
 _MOST = 8
 #: pieces that say something although the others are left out
 _FEW = 2
+#: cells of the longest condition that is told whole
+_LONG = 250
+#: two words beside each other: no formula
+_WORDS = re.compile(r"[a-z]+ [a-z]+")
+#: between two values of a breach, not between two sizes of one shape
+_BETWEEN = re.compile(r", (?![^\[]*\])")
+
+
+def one_block(diagnostic: Diagnostic) -> object:
+    """What is the same in the blocks of kernels that are told in one."""
+    condition = diagnostic.precondition
+    assert condition is not None
+    rows = [(c.text, c.what, c.silent, c.breach, len(c.needs), c.span.path) for c in condition.main]
+    said = condition.asserted, condition.dtypes and [c.text for c in condition.dtypes]
+    flags = condition.exact, condition.sufficient, condition.contract, diagnostic.fix is None
+    place = diagnostic.severity, diagnostic.span.path, diagnostic.targets, diagnostic.presets
+    return repr((place, rows, said, flags, remarks(diagnostic)))
 
 
 def block_lines(
-    diagnostic: Diagnostic, condition: Precondition, options: Options, *, fix: bool
+    diagnostic: Diagnostic,
+    condition: Precondition,
+    options: Options,
+    others: Sequence[Diagnostic] = (),
+    *,
+    fix: bool,
 ) -> list[Line]:
     """Everything about a precondition, without frames; ``fix``: with the command that asserts it.
 
-    Unless ``verbose``, what breaks a condition and what the kernel asserts is cut to one line, and
-    of many conditions the last ones are only counted, but for silent ones.
+    ``others`` are those of kernels of which the same is to be said (:func:`one_block`). Unless
+    ``verbose``, what the kernel asserts is cut to one line, and of many conditions the last ones
+    are only counted, but for silent ones.
     """
     severity = diagnostic.severity
     head: Line = [(f"{severity}[{diagnostic.rule}]", severity), (": ", "message")]
     opening = condition.headline(diagnostic.kernel, diagnostic.targets, condition=False)
+    if others:
+        *first, last = (f"`{d.kernel}`" for d in (diagnostic, *others))
+        rest = opening.removeprefix(f"`{diagnostic.kernel}` is ")
+        opening = f"{', '.join(first)} and {last} are {rest}"
     lines = wrap(head, words(opening, "message"), options.width, indent=_INDENT)
     asserted = _asserted(condition, () if options.verbose else condition.dtypes)
     if len(condition.main) > 1 and _INDENT + cells(condition.brief) <= options.width:
@@ -35,11 +63,13 @@ def block_lines(
         lines += _fitted(head, asserted, options)
         asserted = []
     place = f"{diagnostic.span.path}:{diagnostic.span.line}:{diagnostic.span.column + 1}"
+    place += "".join(f", {other.span.line}:{other.span.column + 1}" for other in others)
     presets = f"with preset {', '.join(diagnostic.presets)}" if diagnostic.presets else ""
     head = [("  --> ", "arrow"), (f"{place} ", "")]
     lines += _fitted(head, [*words(presets, "dim"), *asserted], options)
     rows = condition.conjuncts if options.verbose else _first(condition.main)
-    lines += _rows(rows, diagnostic.span.path, options)
+    beside = [other.precondition.main for other in others if other.precondition is not None]
+    lines += _rows(rows, beside, diagnostic.span.path, options)
     if len(rows) < len(condition.main):
         more = len(condition.main) - len(rows)
         text = f"  {options.glyphs.ellipsis} and {more} more conditions (all with --verbose)"
@@ -93,52 +123,99 @@ def _fitted(head: Line, body: list[Piece], options: Options) -> list[Line]:
     return [[*wrap(head, body, room)[0], (f" {options.glyphs.ellipsis}", "dim")]]
 
 
-def _rows(conjuncts: Sequence[Conjunct], path: str, options: Options) -> list[Line]:
-    """A line for each condition that is short, two or more for the others."""
+def _rows(
+    conjuncts: Sequence[Conjunct],
+    beside: Sequence[Sequence[Conjunct]],
+    path: str,
+    options: Options,
+) -> list[Line]:
+    """A line for each condition that is short, two or more for the others.
+
+    ``beside`` are the same conditions of other kernels.
+    """
     column = max((cells(c.text) for c in conjuncts if cells(c.text) <= _BESIDE), default=0)
     lines: list[Line] = []
+    before: list[Piece] = []
     for number, conjunct in enumerate(conjuncts):
         what = _what(conjunct, options)
-        if not (options.verbose or conjunct.silent) and cells(conjunct.what) > options.width:
-            what = []  # it repeats what is said in other words
-        place = _place(conjunct, path, options)
+        if _repeats(conjunct, options) and cells(conjunct.what) > options.width:
+            what = []
+        place = _place([conjunct, *(others[number] for others in beside)], path, options)
         about = [*what, *place] if what else place[1:]
-        breach = _breach(conjunct, options, first=not number)
+        if about == before and conjunct.silent and not options.verbose:
+            about = words("likewise", "unsure")
+        else:
+            before = about
+        breach = _breach(conjunct, options, first=not any(c.breach for c in conjuncts[:number]))
         if cells(conjunct.text) <= column:
             padding = " " * (column - cells(conjunct.text) + 2)
             head: Line = [("  ", ""), (conjunct.text, "value"), (padding, "")]
+            row = wrap(head, [*about, *breach], options.width)
+            if len(row) > 1 and _repeats(conjunct, options):
+                row = wrap(head, [*place[1:], *breach], options.width)
+            lines += row
         else:
-            lines += wrap([("  ", "")], words(conjunct.text, "value"), options.width, indent=4)
-            head = [("      ", "")]
-        *full, last = wrap(head, about, options.width)
-        lines += [*full, *(_fitted([*last, (" ", "")], breach, options) if breach else [last])]
+            text = conjunct.text if options.verbose else _folded(conjunct.text, options)
+            lines += wrap([("  ", "")], words(text, "value"), options.width, indent=4)
+            lines += wrap([("      ", "")], [*about, *breach], options.width)
     return lines
+
+
+def _repeats(conjunct: Conjunct, options: Options) -> bool:
+    """Whether what a condition is needed for may be left out: a formula that says the same."""
+    return not (options.verbose or conjunct.silent or _WORDS.search(conjunct.what))
+
+
+def _folded(text: str, options: Options) -> str:
+    """A very long condition with its longest parts in parentheses left out."""
+    while cells(text) > _LONG:
+        opened: list[int] = []
+        longest = 0, 0
+        for position, character in enumerate(text):
+            if character == "(":
+                opened.append(position)
+            elif character == ")" and opened:
+                start = opened.pop()
+                if position - start > longest[1] - longest[0]:
+                    longest = start, position
+        start, end = longest
+        if end - start <= len(f"({options.glyphs.ellipsis})"):
+            break
+        text = f"{text[:start]}({options.glyphs.ellipsis}{text[end:]}"
+    return text
 
 
 def _what(conjunct: Conjunct, options: Options) -> list[Piece]:
     what = one_line(conjunct.what)
     if conjunct.silent:
-        if not options.verbose:
-            what = what.partition(": ")[0]  # which part of it is told by the finding
-        return words(f"else {what}, silently", "unsure")
+        what, colon, part = what.partition(": ")
+        return words(f"else {what}, silently{colon}{part}", "unsure")
     return words(what)
 
 
-def _place(conjunct: Conjunct, path: str, options: Options) -> list[Piece]:
-    """Where it is needed."""
-    span = conjunct.span
+def _place(same: Sequence[Conjunct], path: str, options: Options) -> list[Piece]:
+    """Where it is needed, in one kernel or in several."""
+    first, *others = same
+    span = first.span
+    lines = ", ".join(dict.fromkeys(str(conjunct.span.line) for conjunct in same))
     place = f"line {span.line}" if span.path == path else f"{span.path}:{span.line}"
-    more = {(need.span.path, need.span.line) for need in conjunct.others} - {(span.path, span.line)}
+    if others:
+        place = f"lines {lines}" if span.path == path else f"{span.path}:{lines}"
+    more = {(need.span.path, need.span.line) for need in first.others} - {(span.path, span.line)}
     if more:
         place += f" (and {len(more)} more)"
     return [(options.glyphs.dot, "dim"), (place, "dim")]
 
 
 def _breach(conjunct: Conjunct, options: Options, *, first: bool) -> list[Piece]:
-    """What breaks it."""
+    """What breaks it; of equal values their names together."""
     if not conjunct.breach:
         return []
-    *values, last = one_line(conjunct.breach).split(", ")
+    names: dict[str, list[str]] = {}
+    for part in _BETWEEN.split(one_line(conjunct.breach)):
+        name, equals, value = part.rpartition(" = ")
+        names.setdefault(value, []).append(name + equals)
+    *values, last = ("".join(of) + value for value, of in names.items())
     texts = [*(f"{value}," for value in values), last + (" breaks it" if first else "")]
     return [(options.glyphs.dot, "dim"), *((text, "dim") for text in texts)]
 

@@ -6,10 +6,11 @@ told with its kernel.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TextIO
 
-from verifier.report.blocks import block_lines
+from verifier.report.blocks import block_lines, one_block
 from verifier.report.details import AGAIN, advice, assignments, remarks
 from verifier.report.frames import Mark, frame
 from verifier.report.model import Diagnostic, FileError, RunReport, Span
@@ -17,6 +18,8 @@ from verifier.report.sources import Sources
 from verifier.report.statistics import statistics_lines
 from verifier.report.summary import summary_lines
 from verifier.report.text import Line, Options, Piece, one_line, words, wrap, write
+
+_QUOTED = re.compile(r"`[^`]*`")
 
 
 def render(
@@ -30,9 +33,10 @@ def render(
     for diagnostic, places in _causes(listed, options):
         if diagnostic.precondition is not None:
             fix = fixes == 1 or options.verbose
-            lines += block_lines(diagnostic, diagnostic.precondition, options, fix=fix)
+            condition = diagnostic.precondition
+            lines += block_lines(diagnostic, condition, options, places, fix=fix)
         else:
-            brief = diagnostic.severity == "note" and not options.verbose
+            brief = _is_brief(diagnostic, options)
             lines += diagnostic_lines(diagnostic, known, options, places, brief=brief)
         lines.append([])
     for error in report.errors:
@@ -50,14 +54,25 @@ def render(
 def _causes(
     diagnostics: Iterable[Diagnostic], options: Options
 ) -> Iterator[tuple[Diagnostic, Sequence[Diagnostic]]]:
-    """Each finding with those further down that say the same of other places."""
+    """Each finding with those further down that say the same of other places.
+
+    Notes are one, too, where they say the same of other names.
+    """
     groups: dict[object, list[Diagnostic]] = {}
     for d in diagnostics:
-        key = (d.rule, d.severity, d.verdict, d.message, d.predicate, advice(d))
-        apart = options.verbose or d.precondition is not None
-        groups.setdefault(id(d) if apart else key, []).append(d)
+        key: object = (d.rule, d.severity, d.verdict, d.message, d.predicate, advice(d))
+        if _is_brief(d, options):
+            key = (d.rule, d.verdict, _QUOTED.sub("``", d.message))
+        if d.precondition is not None:
+            key = one_block(d)
+        groups.setdefault(id(d) if options.verbose else key, []).append(d)
     for first, *others in groups.values():
         yield first, others
+
+
+def _is_brief(diagnostic: Diagnostic, options: Options) -> bool:
+    """Whether only what it says is shown, and where."""
+    return diagnostic.severity == "note" and not options.verbose
 
 
 def diagnostic_lines(
@@ -97,9 +112,10 @@ def diagnostic_lines(
         place.append((f"with preset {', '.join(diagnostic.presets)}", "dim"))
     lines += wrap([(f"{margin}--> ", "arrow")], place, options.width)
     if brief:
-        return lines + _also(others, margin, options)
+        return lines + _also(diagnostic, others, margin, options)
     lines += body
-    details = [*_details(diagnostic, margin, options), *_also(others, margin, options)]
+    also = _also(diagnostic, others, margin, options)
+    details = [*_details(diagnostic, margin, options), *also]
     if details:
         lines.append([(f"{margin} |", "gutter")])
         lines += details
@@ -129,18 +145,31 @@ def _details(diagnostic: Diagnostic, margin: str, options: Options) -> list[Line
     return lines
 
 
-def _also(others: Sequence[Diagnostic], margin: str, options: Options) -> list[Line]:
-    """The other places of a cause."""
+def _also(
+    first: Diagnostic, others: Sequence[Diagnostic], margin: str, options: Options
+) -> list[Line]:
+    """The other places of a cause: file by file, and of names that differ name by name."""
     if not others:
         return []
-    spans = (
-        span for d in others for span in (d.span, *(x.span for x in d.labels if x.text == AGAIN))
-    )
-    places = dict.fromkeys(f"{span.path}:{span.line}" for span in spans)
+    places: dict[tuple[str, str], dict[int, None]] = {}
+    for d in others:
+        names = " and ".join(_QUOTED.findall(d.message)) if d.message != first.message else ""
+        for span in (d.span, *(x.span for x in d.labels if x.text == AGAIN)):
+            places.setdefault((span.path, names), {})[span.line] = None
+    told = ""
+    texts: list[str] = []
+    for (path, names), lines in places.items():
+        own = path == first.span.path
+        if not names and not own and len(lines) == 1:
+            texts.append(f"{path}:{next(iter(lines))}")
+            continue
+        where = "" if own or path == told else f"{path}: "
+        told = path
+        numbers = ", ".join(map(str, lines))
+        at = f"line {numbers}" if len(lines) == 1 else f"lines {numbers}"
+        texts.append(f"{where}{names} ({at})" if names else f"{where}{at}")
     head: Line = [(f"{margin} = ", "gutter"), ("also:", "key"), (" ", "")]
-    commas = [","] * (len(places) - 1) + [""]
-    body = [(place + comma, "") for place, comma in zip(places, commas, strict=True)]
-    return wrap(head, body, options.width)
+    return wrap(head, words(", ".join(texts)), options.width)
 
 
 def phrase(title: str) -> str:

@@ -132,6 +132,10 @@ class _Shrink:
         if self._value(term) == first or (not least and self._try(E.eq(term, first))):
             self._fix(sym)
             return
+        if not least and low < first:  # nothing is rather no counterexample
+            if self._value(term) > first or self._try(E.gt(term, first)):
+                self._above(term, first)
+                low = first + 1
         if not least and self._value(term) > _SMALL:
             self._try(E.le(term, _SMALL))
         if self._value(term) > _SMALL:
@@ -162,6 +166,11 @@ class _Shrink:
             return
         self._repair.keep(most)
         self._keep(most)
+
+    def _above(self, term: Expr, low: int) -> None:
+        more = E.gt(term, low)
+        self._repair.keep(more)
+        self._keep(more)
 
     def _least_or_keep(self, term: Expr, low: int | None) -> None:
         if low is not None:

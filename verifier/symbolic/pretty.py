@@ -8,8 +8,9 @@ and means the same as the term, apart from ``ceil(a / b)``, which stands for exa
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import gcd
 from typing import Final
 
 from verifier.symbolic import expr as E
@@ -24,6 +25,8 @@ _NUMBERED: Final = re.compile(r"[#']\d+$")
 #: atoms and comparisons printed of one term: shared parts of a term print once per use
 _LARGEST: Final = 150
 _WHOLE: Final = 10_000
+#: characters that a product of a sum has to save: its parentheses, and something
+_SAVED: Final = 3
 _RANK: Final = ".rank"
 _FLIPPED: Final = {"<=": ">=", "<": ">", "==": "==", "!=": "!="}
 
@@ -76,6 +79,12 @@ def _join(parts: list[_Part]) -> tuple[str, int]:
         else:
             text += f" + {body}" if sign > 0 else f" - {body}"
     return text, _SUM
+
+
+def _without(mono: tuple[Atom, ...], atom: Atom) -> tuple[Atom, ...]:
+    """A product without one of its factors."""
+    position = mono.index(atom)
+    return (*mono[:position], *mono[position + 1 :])
 
 
 def _enumerated(e: Expr) -> tuple[Sym, str] | None:
@@ -177,7 +186,7 @@ class _Printer:
         e = self._take_remainders(e, parts)
         shift = e.const
         plain: list[_Part] = []
-        for mono, coef in e.terms:
+        for mono, coef in self._grouped(e, plain) if self.runs else e.terms:
             ceiling = self._ceiling(mono[0]) if len(mono) == 1 else None
             if ceiling is None:
                 plain.append(self._monomial(mono, coef))
@@ -190,6 +199,36 @@ class _Printer:
         if shift:
             parts.append((1 if shift > 0 else -1, str(abs(shift)), _ATOM))
         return parts
+
+    def _grouped(self, e: Expr, parts: list[_Part]) -> Sequence[tuple[tuple[Atom, ...], int]]:
+        """The summands less those that share a factor, which are printed as one product."""
+        left = list(e.terms)
+        while (shared := self._shared(left)) is not None:
+            group, atom = shared
+            sign = 1 if group[0][1] > 0 else -1
+            common = gcd(*(coef for _, coef in group))
+            inner = {_without(mono, atom): abs(coef) // common for mono, coef in group}
+            number = inner.pop((), 0)
+            text = _wrap(*self._expr(Expr.make(inner, number)), _PRODUCT)
+            factor = _wrap(*self._atom(atom), _ATOM)
+            product = f"{text}*{factor}" if isinstance(atom, Table) else f"{factor}*{text}"
+            parts.append((sign, product if common == 1 else f"{common}*{product}", _PRODUCT))
+            left = [term for term in left if term not in group]
+        return left
+
+    def _shared(
+        self, terms: Sequence[tuple[tuple[Atom, ...], int]]
+    ) -> tuple[list[tuple[tuple[Atom, ...], int]], Atom] | None:
+        """The products of one sign that share a factor, such that most is saved by it."""
+        best: tuple[int, list[tuple[tuple[Atom, ...], int]], Atom] | None = None
+        for sign in (1, -1):
+            signed = [term for term in terms if term[1] * sign > 0]
+            for atom in dict.fromkeys(atom for mono, _ in signed for atom in mono):
+                group = [term for term in signed if atom in term[0]]
+                saved = (len(group) - 1) * (len(self._atom(atom)[0]) + 1)
+                if saved > _SAVED and (best is None or saved > best[0]):
+                    best = saved, group, atom
+        return None if best is None else best[1:]
 
     def _take_remainders(self, e: Expr, parts: list[_Part]) -> Expr:
         """Split off every ``k * (num % den)``; the rest is returned."""
