@@ -17,6 +17,7 @@ from verifier.hardware.dtypes import ITEMSIZE
 from verifier.solver.elimination import compared, put
 from verifier.solver.query import Query
 from verifier.solver.solver import Solver
+from verifier.solver.terms import divisors
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import FALSE, TRUE, Bool, Expr, Sym
 
@@ -98,6 +99,9 @@ class Normal:
             if sides is not clause and sides.kind is E.BoolKind.OR:
                 return self._plainer(sides, facts)
             clause = sides
+        if _is_nonzero(clause):
+            assert clause.expr is not None
+            return E.ge(clause.expr, 1)  # and what is taken for granted is said
         for candidate in _simpler(clause):
             if _weight(candidate) >= _weight(clause) or candidate is FALSE:
                 continue
@@ -186,8 +190,12 @@ class Normal:
     def _without_implied(self, items: list[Item]) -> list[Item]:
         """Drop what follows from the others, the heavier ones first."""
         current = list(items)
+        zeros = divisors([item.condition for item in items])
+        dividing = {there for den in zeros for there in (E.ne(den, 0), E.ge(den, 1))}
         for item in sorted(items, key=lambda x: -_weight(x.condition)):
             position = current.index(item)
+            if item.condition in dividing:
+                continue  # it only follows from others as they have no value without it
             if self._follows(self._facts(current, position), item.condition):
                 del current[position]
         return current
@@ -213,6 +221,14 @@ class Normal:
                 gone = [item for item in items if item not in kept]
                 return self._with_consequences([*kept, _together(candidate, gone)])
         return items
+
+
+def _is_nonzero(clause: Bool) -> bool:
+    """Whether a size that is never negative is said not to be zero."""
+    atom = (
+        None if clause.kind is not E.BoolKind.NE or clause.expr is None else clause.expr.as_atom()
+    )
+    return isinstance(atom, Sym) and atom.lo == 0 and atom.domain is None and not atom.words
 
 
 def _itemsize(atom: E.Ite) -> Expr | None:

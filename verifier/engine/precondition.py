@@ -14,7 +14,7 @@ from math import prod
 
 from verifier.engine import diagnostics
 from verifier.engine.admission import RankOnly
-from verifier.engine.conditions import Item, Normal, of_dtypes
+from verifier.engine.conditions import Item, Normal, conjuncts, of_dtypes
 from verifier.engine.evaluable import in_order
 from verifier.engine.verdicts import Verdict, VerdictKind
 from verifier.engine.wording import worded
@@ -165,6 +165,7 @@ def of_run(
         asserted=tuple(
             dict.fromkeys(a.text for a in run.trace.assumptions if a.text and a.kind in SAID)
         ),
+        assumed=tuple(_assumed(found, names)),
         undecided=tuple(dict.fromkeys(undecided)),
         shapes=tuple(
             (tensor, tuple(_own_name(run, f"{tensor}.shape[{axis}]") for axis in range(rank)))
@@ -179,6 +180,27 @@ def of_run(
         and not verdict.noted
     }
     return precondition, frozenset(parts), frozenset(found.hopeless)
+
+
+def _assumed(found: Conditions, names: Mapping[Sym, str]) -> Iterator[str]:
+    """What is taken for granted of integer inputs, unless a condition or a demand says as much."""
+    facts = [*found.known, *(item.condition for item in found.all)]
+    bounded = {s for fact in facts for part in conjuncts(fact) if (s := _bounded_below(part))}
+    for name in found.run.inputs.integers:
+        size = E.symbol(name, lo=0)
+        (symbol,) = size.free()
+        if symbol not in bounded:
+            yield f"{python(size, names)} >= {symbol.lo}"
+
+
+def _bounded_below(fact: Bool) -> Sym | None:
+    """The size that a fact says to be positive, or which number it is."""
+    symbols = fact.free()
+    if fact.expr is None or len(symbols) != 1 or len(fact.expr.terms) != 1:
+        return None
+    ((mono, factor),) = fact.expr.terms
+    positive = fact.kind is E.BoolKind.LE and factor < 0
+    return symbols[0] if mono == symbols and (positive or fact.kind is E.BoolKind.EQ) else None
 
 
 def not_found(

@@ -15,9 +15,9 @@ _BESIDE = 40
 #: conditions that are told one by one
 _MOST = 8
 #: pieces that say something although the others are left out
-_FEW = 2
+_FEW = 1
 #: cells of the longest condition that is told whole
-_LONG = 250
+_LONG = 280
 #: two words beside each other: no formula
 _WORDS = re.compile(r"[a-z]+ [a-z]+")
 #: between two values of a breach, not between two sizes of one shape
@@ -29,7 +29,7 @@ def one_block(diagnostic: Diagnostic) -> object:
     condition = diagnostic.precondition
     assert condition is not None
     rows = [(c.text, c.what, c.silent, c.breach, len(c.needs), c.span.path) for c in condition.main]
-    said = condition.asserted, condition.dtypes and [c.text for c in condition.dtypes]
+    said = condition.asserted, condition.assumed, [c.text for c in condition.dtypes]
     flags = condition.exact, condition.sufficient, condition.contract, diagnostic.fix is None
     place = diagnostic.severity, diagnostic.span.path, diagnostic.targets, diagnostic.presets
     return repr((place, rows, said, flags, remarks(diagnostic)))
@@ -86,12 +86,17 @@ def block_lines(
 
 
 def _asserted(condition: Precondition, dtypes: Sequence[Conjunct]) -> list[Piece]:
-    """What the kernel says itself, and which dtypes it takes, in pieces that stay together."""
-    said = _enumerated("it asserts", condition.asserted)
-    types = _enumerated("it takes", [conjunct.text for conjunct in dtypes])
-    if said and types:
-        said[-1] += ";"
-    pieces = [*said, *" ".join(types).split()]
+    """What the kernel says itself, what is taken for granted, and which dtypes it takes, in pieces
+    that stay together."""
+    parts = [
+        _enumerated("it asserts", condition.asserted),
+        _enumerated("it assumes", condition.assumed),
+        " ".join(_enumerated("it takes", [conjunct.text for conjunct in dtypes])).split(),
+    ]
+    *before, last = [part for part in parts if part] or [[]]
+    for part in before:
+        part[-1] += ";"
+    pieces = [piece for part in (*before, last) for piece in part]
     if not pieces:
         return []
     pieces[0] = f"({pieces[0]}"

@@ -116,6 +116,7 @@ def _precondition(condition: Precondition) -> dict[str, Any]:
         "undecided": list(condition.undecided),
         "shapes": {tensor: list(sizes) for tensor, sizes in condition.shapes},
         "asserted": list(condition.asserted),
+        "assumed": list(condition.assumed),
     }
 
 

@@ -109,6 +109,7 @@ class _Precondition(msgspec.Struct):
     undecided: tuple[str, ...]
     asserted: tuple[str, ...]
     shapes: dict[str, tuple[str, ...]]
+    assumed: tuple[str, ...] = ()
 
 
 class _Diagnostic(_Region):
@@ -276,6 +277,7 @@ def _precondition(found: _Precondition | None, place: str) -> Precondition | Non
         sufficient=found.sufficient,
         exact=found.exact,
         asserted=found.asserted,
+        assumed=found.assumed,
         undecided=found.undecided,
         shapes=tuple(found.shapes.items()),
     )

@@ -127,16 +127,18 @@ class Conjunct:
 @dataclass(frozen=True, slots=True)
 class Precondition:
     """For which of the inputs that a kernel admits it is right; no conjunct means for all.
-    ``sufficient``: it is proved to be right for them. ``exact``: it is proved to go wrong for all
-    others. ``asserted`` is what the kernel and its contract say themselves, ``undecided`` what is
-    not known, one sentence each. The conjuncts stand in an order in which all can be evaluated.
-    ``shapes`` are the kernel's tensors and its own names for their sizes; empty: it has none.
+    ``sufficient``: it is proved to be right for them, ``exact``: to go wrong for all others.
+    ``asserted`` is what the kernel and its contract say themselves, ``assumed`` what is taken for
+    granted of its integers, ``undecided`` what is not known, one sentence each. The conjuncts stand
+    in an order in which all can be evaluated. ``shapes`` are the kernel's tensors and its own names
+    for their sizes; empty: it has none.
     """
 
     conjuncts: tuple[Conjunct, ...] = ()
     sufficient: bool = True
     exact: bool = True
     asserted: tuple[str, ...] = ()
+    assumed: tuple[str, ...] = ()
     undecided: tuple[str, ...] = ()
     shapes: tuple[tuple[str, tuple[str, ...]], ...] = ()
     #: the contract that promised enough and does not, where a finding is about it

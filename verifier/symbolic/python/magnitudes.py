@@ -1,8 +1,8 @@
 """How large integers are: CPython's floats hold those up to ``2**53`` exactly, and not all others.
 
 Sizes of tensors have bounds that no kernel states: a device has less than ``2**40`` bytes of memory
-(NKI-H36). Integers that a kernel is called with are taken to fit 64 bits. What of this is needed is
-listed among the assumptions.
+(NKI-H36). Integers that a kernel is called with are taken to fit 64 bits, and where they become
+floats to be exact as such. What of this is needed is listed among the assumptions.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ OVERFLOW: Final = (1 << 1024) - (1 << 970)
 #: exponents of two below which extents of tensors and integer inputs are
 _EXTENT: Final = 40
 _INTEGER: Final = 63
+#: those of integers that become floats
+_FLOAT: Final = 52
 #: terms that are looked at
 _DEEP: Final = 40
 
@@ -64,7 +66,7 @@ class _Measure:
     def __init__(self, vm: VM, limit: int) -> None:
         self.vm = vm
         #: integer inputs are bounded where that may be of use
-        self.integers = limit >= 1 << _INTEGER
+        self.integers = _INTEGER if limit >= 1 << _INTEGER else _FLOAT if limit >= EXACT else 0
         #: the symbols whose bounds are relied on, with the bits that they fit
         self.used: dict[Sym, int] = {}
         self.left = _DEEP
@@ -127,7 +129,7 @@ class _Measure:
                 return self.largest(loop.trips)
         bits = _EXTENT if symbol in self.vm.inputs.extents else None
         if bits is None and self.integers and symbol.name in self.vm.inputs.integers:
-            bits = _INTEGER
+            bits = self.integers
         if bits is None or symbol.lo is None:
             return None
         self.used[symbol] = bits
