@@ -130,8 +130,7 @@ class Precondition:
     ``sufficient``: it is proved to be right for them, ``exact``: to go wrong for all others.
     ``asserted`` is what the kernel and its contract say themselves, ``assumed`` what is taken for
     granted of its integers, ``undecided`` what is not known, one sentence each. The conjuncts stand
-    in an order in which all can be evaluated. ``shapes`` are the kernel's tensors and its own names
-    for their sizes; empty: it has none.
+    in an order in which all can be evaluated. ``shapes``: the tensors and the names of their sizes.
     """
 
     conjuncts: tuple[Conjunct, ...] = ()
@@ -519,7 +518,6 @@ class Shard:
 @dataclass(frozen=True, slots=True)
 class RunReport:
     """Everything one invocation found, sorted and without duplicates.
-
     ``known`` findings are not among the diagnostics; known undecided kernels are marked. ``gone``
     are the entries of the baseline that were not found again. ``shard`` is None for a whole run.
     """
