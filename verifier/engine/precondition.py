@@ -8,6 +8,7 @@ makes the obligation behind it fail.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
@@ -242,7 +243,7 @@ def _conjunct(found: Conditions, item: Item, names: Mapping[Sym, str]) -> report
     witness = None if model is None else diagnostics.counterexample(found.run, model)
     return report.Conjunct(
         text=worded(item.condition, (*found.known, *others), names),
-        what=check.message if unheard else check.text,
+        what=_in_own_names(check.message if unheard else check.text, names),
         rule=rule.id,
         facts=cited(check.facts or rule.facts, found.run.trace.dialect),
         span=first,
@@ -255,6 +256,15 @@ def _conjunct(found: Conditions, item: Item, names: Mapping[Sym, str]) -> report
         witness=witness,
         breach="" if model is None else _breach(symbols, model, witness or {}, names),
     )
+
+
+def _in_own_names(text: str, names: Mapping[Sym, str]) -> str:
+    """A text with the kernel's names for its sizes: ``R`` for ``x.shape[0]``."""
+    for symbol, own in names.items():
+        text = re.sub(
+            rf"(?<![\w.]){re.escape(symbol.name)}(?![\w.\[])", own, text
+        )
+    return text
 
 
 def _of_rank(only: RankOnly) -> report.Conjunct:
