@@ -206,3 +206,19 @@ def test_sizes_of_tensors_are_exact() -> None:
         assert quotients.exact(vm, Ratio(number, E.const(128)), SPAN) is E.TRUE
     assert {a.text for a in vm.trace.assumptions} == {"x.shape[0] < 2**40", "x.shape[1] < 2**40"}
     assert quotients.exact(vm, Ratio(n * n, E.const(1)), SPAN) is not E.TRUE
+
+
+@pytest.mark.parametrize(
+    "source", ["math.ceil(n / 2)", "math.ceil((n - 1) / (n + 1))", "n / 3 < 5"]
+)
+def test_integers_that_a_caller_gives_are_taken_to_be_exact(source: str) -> None:
+    vm = machine("import math")
+    vm.inputs.integers.append("n")
+    outcome = run(vm, source, n=E.symbol("n", 0), math=run(vm, "math").value)
+    assert not outcome.ended
+    assert not [check for check in vm.checks if check.rule == "wrong-value"]
+    assert "n < 2**52" in [made.text for made in vm.trace.assumptions]
+    vm = machine("import math")
+    vm.inputs.integers.append("n")
+    run(vm, "math.ceil(n * n / 2)", n=E.symbol("n", 0), math=run(vm, "math").value)
+    assert [check for check in vm.checks if check.rule == "wrong-value"]

@@ -34,6 +34,16 @@ def refute(facts: list[E.Bool], goal: E.Bool, trips: tuple[E.Expr, ...] = ()) ->
     return dict(solver.minimize(query, answer.model, trips))
 
 
+def test_nothing_of_something_is_no_counterexample_if_another_exists() -> None:
+    E.fresh_context()
+    a, b = E.symbol("a", 0), E.symbol("b", 0)
+    query = Query((E.ge(a, 1),), E.eq(a * b, 1))
+    assert dict(Solver().minimize(query, {"a": 1, "b": 0})) == {"a": 1, "b": 2}
+    assert dict(Solver().minimize(query, {"a": 7, "b": 9})) == {"a": 1, "b": 2}
+    only = Query((E.le(b, 1),), E.ge(b, 1))
+    assert dict(Solver().minimize(only, {"a": 5, "b": 0}))["b"] == 0
+
+
 def test_counterexample_is_the_smallest_kernel_friendly_one() -> None:
     K, N, B = E.symbol("K", 1), E.symbol("N", 1), E.symbol("B", 1)
     k, t = E.symbol("k", 0, origin=E.Origin.LOOP), E.symbol("t", 0, origin=E.Origin.AXIS)

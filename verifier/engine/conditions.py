@@ -77,6 +77,9 @@ class Normal:
     def _simplify(self, items: list[Item], position: int) -> None:
         """Replace a condition by a simpler one that says the same beside the others."""
         item = items[position]
+        if item.condition in _dividing(items):
+            items[position] = replace(item, condition=_positive(item.condition))
+            return
         facts = self._facts(items, position)
         clause = self._plainer(self._fewer(item.condition, facts), facts, alone=True)
         items[position] = replace(item, condition=clause)
@@ -99,9 +102,7 @@ class Normal:
             if sides is not clause and sides.kind is E.BoolKind.OR:
                 return self._plainer(sides, facts)
             clause = sides
-        if _is_nonzero(clause):
-            assert clause.expr is not None
-            return E.ge(clause.expr, 1)  # and what is taken for granted is said
+        clause = _positive(clause)
         for candidate in _simpler(clause):
             if _weight(candidate) >= _weight(clause) or candidate is FALSE:
                 continue
@@ -190,8 +191,7 @@ class Normal:
     def _without_implied(self, items: list[Item]) -> list[Item]:
         """Drop what follows from the others, the heavier ones first."""
         current = list(items)
-        zeros = divisors([item.condition for item in items])
-        dividing = {there for den in zeros for there in (E.ne(den, 0), E.ge(den, 1))}
+        dividing = _dividing(items)
         for item in sorted(items, key=lambda x: -_weight(x.condition)):
             position = current.index(item)
             if item.condition in dividing:
@@ -223,12 +223,20 @@ class Normal:
         return items
 
 
-def _is_nonzero(clause: Bool) -> bool:
-    """Whether a size that is never negative is said not to be zero."""
+def _dividing(items: Sequence[Item]) -> set[Bool]:
+    """That what conditions divide by is not zero: without it they have no value."""
+    zeros = divisors([item.condition for item in items])
+    return {there for den in zeros for there in (E.ne(den, 0), E.ge(den, 1))}
+
+
+def _positive(clause: Bool) -> Bool:
+    """Of a size that is not zero that it is positive: what is taken for granted is said, too."""
     atom = (
         None if clause.kind is not E.BoolKind.NE or clause.expr is None else clause.expr.as_atom()
     )
-    return isinstance(atom, Sym) and atom.lo == 0 and atom.domain is None and not atom.words
+    if isinstance(atom, Sym) and atom.lo == 0 and atom.domain is None and not atom.words:
+        return E.ge(E.from_atom(atom), 1)
+    return clause
 
 
 def _itemsize(atom: E.Ite) -> Expr | None:

@@ -261,9 +261,7 @@ def _conjunct(found: Conditions, item: Item, names: Mapping[Sym, str]) -> report
 def _in_own_names(text: str, names: Mapping[Sym, str]) -> str:
     """A text with the kernel's names for its sizes: ``R`` for ``x.shape[0]``."""
     for symbol, own in names.items():
-        text = re.sub(
-            rf"(?<![\w.]){re.escape(symbol.name)}(?![\w.\[])", own, text
-        )
+        text = re.sub(rf"(?<![\w.]){re.escape(symbol.name)}(?![\w.\[])", own, text)
     return text
 
 
