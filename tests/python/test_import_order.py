@@ -8,6 +8,7 @@ import pytest
 
 from tests.python.support import imported, result_of
 from verifier.symbolic.python.concrete import to_host
+from verifier.symbolic.trace import LedgerKind
 
 SETTINGS = "SIZES = [1, 2]\nCOUNT = 3\nNAMES = {}\n\n\ndef total():\n    return sum(SIZES)\n"
 
@@ -145,6 +146,83 @@ PROGRAMS: dict[str, dict[str, str]] = {
         ),
         "main.py": "from shapes import tile\nimport settings\nresult = tile(2), settings.total()\n",
     },
+    "modules of a package that are found by looking": {
+        "pack/__init__.py": (
+            "import importlib\nimport pkgutil\n\nFOUND = []\n"
+            "for _finder, _name, _ispkg in pkgutil.iter_modules(__path__):\n"
+            "    part = importlib.import_module(f'.{_name}', __name__)\n"
+            "    FOUND.append((_name, _ispkg, part.SIZE))\n"
+        ),
+        "pack/one.py": "SIZE = 1\n",
+        "pack/two/__init__.py": "from .deep import SIZE\n",
+        "pack/two/deep.py": "SIZE = 2\n",
+        "pack/notes/readme.txt": "no package\n",
+        "main.py": "import pack\nresult = pack.FOUND, pack.one.SIZE, __name__, pack.__package__\n",
+    },
+    "a registry that modules found by looking fill": {
+        "pack/__init__.py": "KNOWN = []\n",
+        "pack/registry.py": "KNOWN = {}\n",
+        "pack/load.py": (
+            "import pkgutil\nfrom importlib import import_module\nimport pack\n"
+            "for info in pkgutil.iter_modules(pack.__path__, 'pack.'):\n"
+            "    if info.name.startswith('pack.kernel_'):\n        import_module(info.name)\n"
+        ),
+        "pack/kernel_a.py": "from pack.registry import KNOWN\nKNOWN['a'] = len(KNOWN)\n",
+        "pack/kernel_b.py": "from pack.registry import KNOWN\nKNOWN['b'] = len(KNOWN)\n",
+        "main.py": (
+            "from pack.registry import KNOWN\nbefore = dict(KNOWN)\nimport pack.load\n"
+            "result = before, KNOWN\n"
+        ),
+    },
+    "a module that is imported by a name": {
+        "settings.py": SETTINGS,
+        "pack/__init__.py": "",
+        "pack/sub/__init__.py": "WHERE = __package__\n",
+        "pack/sub/one.py": (
+            "from importlib import import_module\nTWO = import_module('..two', __package__)\n"
+            "WHERE = __package__\n"
+        ),
+        "pack/two.py": "WHERE = __name__\n",
+        "main.py": (
+            "import importlib\nname = 'settings'\nsettings = importlib.import_module(name)\n"
+            "one = importlib.import_module('pack.sub.one')\n"
+            "try:\n    importlib.import_module('.nothing')\nexcept TypeError as error:\n"
+            "    said = str(error)\n"
+            "try:\n    importlib.import_module('...nothing', 'pack.sub')\n"
+            "except ImportError as error:\n    said = said, str(error)\n"
+            "result = settings.total(), one.WHERE, one.TWO.WHERE, said, "
+            "getattr(settings, 'COUNT'), one.TWO.__name__\n"
+        ),
+    },
+    "all packages below one": {
+        "pack/__init__.py": (
+            "import pkgutil\n"
+            "FOUND = [(m.name, m.ispkg) for m in pkgutil.walk_packages(__path__, 'pack.')]\n"
+        ),
+        "pack/a/__init__.py": "",
+        "pack/a/b/__init__.py": "",
+        "pack/a/b/c.py": "",
+        "pack/d.py": "",
+        "main.py": "import pack\nresult = pack.FOUND\n",
+    },
+    "an import that is given to another module": {
+        "settings.py": SETTINGS,
+        "plugins/__init__.py": "",
+        "plugins/patch.py": "import settings\nsettings.SIZES.append(3)\n",
+        "main.py": (
+            "import settings\nfrom importlib import import_module\n"
+            "patched = import_module('plugins.patch')\nresult = settings.total()\n"
+        ),
+    },
+    "a module imported by its name changes another": {
+        "settings.py": SETTINGS,
+        "patch.py": "import settings\nsettings.COUNT = 9\n",
+        "main.py": (
+            "import importlib\nfrom settings import COUNT\nbefore = COUNT\n"
+            "importlib.import_module('patch')\nfrom settings import COUNT as after\n"
+            "result = before, after\n"
+        ),
+    },
     "a module that is replaced in part": {
         "tools.py": "def size():\n    return 1\n\n\ndef twice():\n    return 2 * size()\n",
         "patch.py": "import tools\n\n\ndef other():\n    return 5\n\n\ntools.size = other\n",
@@ -153,6 +231,43 @@ PROGRAMS: dict[str, dict[str, str]] = {
         ),
     },
 }
+
+
+#: programs of which it is not followed what they import
+LOST: dict[str, dict[str, str]] = {
+    "a name that is computed": {
+        "settings.py": SETTINGS,
+        "patch.py": "import settings\nsettings.COUNT = 9\n",
+        "main.py": (
+            "import importlib\nname = ''.join(['pat', 'ch'])\nimportlib.import_module(name)\n"
+            "from settings import COUNT\nresult = COUNT\n"
+        ),
+    },
+    "a name that is not known": {
+        "settings.py": SETTINGS,
+        "main.py": (
+            "import importlib, os\nfrom settings import COUNT\n"
+            "importlib.import_module(os.uname().sysname)\nresult = COUNT\n"
+        ),
+    },
+    "modules of a folder that is not known": {
+        "pack/__init__.py": (
+            "import pkgutil, importlib\n__path__.append('/nowhere/' + __name__)\nCOUNT = 1\n"
+            "for m in pkgutil.iter_modules(['/tmp']):\n    importlib.import_module(m.name)\n"
+        ),
+        "main.py": "import pack\nresult = pack.COUNT\n",
+    },
+}
+
+
+@pytest.mark.parametrize("name", LOST)
+def test_what_may_import_anything_leaves_nothing_known(tmp_path: Path, name: str) -> None:
+    for file, text in LOST[name].items():
+        path = tmp_path / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    vm, _ = imported(tmp_path)
+    assert any(entry.kind is LedgerKind.SKIPPED for entry in vm.trace.ledger)
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

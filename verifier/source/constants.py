@@ -27,6 +27,8 @@ _TAKES: Final[Mapping[str, int]] = {
     **dict.fromkeys(["Dict", "DefaultDict", "Mapping", "MutableMapping", "OrderedDict"], 2),
 }  # fmt: skip
 _BUILTIN: Final = frozenset(dir(builtins))
+#: libraries whose functions run modules
+_IMPORTING: Final = ("importlib", "pkgutil", "runpy")
 #: names that each module has
 _OWN: Final = frozenset({"__name__", "__file__", "__doc__", "__package__", "__spec__"})
 
@@ -116,9 +118,7 @@ class QuietExpressions:
 
     def _leaves(self, node: ast.expr) -> bool:
         """Whether a decorator is of the standard library, or of one that kernels are made with."""
-        while isinstance(node, ast.Attribute):
-            node = node.value
-        origin = self.origins.get(node.id, "") if isinstance(node, ast.Name) else ""
+        origin = self.origins.get(_root(node), "")
         return origin in apis.libraries() or standard.is_standard(origin)
 
     def as_annotation(self, node: ast.expr) -> bool:
@@ -199,8 +199,17 @@ class QuietExpressions:
                 return False
             keywords = node.func.id == "dict" and all(k.arg is not None for k in node.keywords)
             return all(map(self, given)) and (keywords or not given)
+        if self.origins.get(_root(node.func)) in _IMPORTING:
+            return False
         # what is given to a library may be changed, or called
         return self._is_foreign(node.func) and all(map(self._is_inert, given))
 
     def _is_inert(self, node: ast.expr) -> bool:
         return self._is_key(node) or (isinstance(node, ast.Name) and node.id in _OWN)
+
+
+def _root(node: ast.expr) -> str:
+    """The name that a chain of attributes starts with; empty if there is none."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""

@@ -10,10 +10,14 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
-#: how an import was looked up: folder, dotted name, level (-1: a submodule of the folder)
+#: how an import was looked up: folder, dotted name, level
 Lookup: TypeAlias = tuple[str, str, int]
+#: the level of a submodule of the folder
+BELOW: Final = -1
+#: the level of the modules that are in the folder, without a name: as a text in place of the file
+LISTED: Final = -2
 
 
 @dataclass(slots=True)

@@ -7,11 +7,17 @@ every import runs where it stands, and so does each statement that reads a name.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Final
 
 from verifier.source import footprint
 from verifier.source.project import EFFECTS, Module, Project
 from verifier.source.readings import Import, Reading
+
+#: functions that look for modules, and a call that names one
+_LOOKING: Final = ("iter_modules", "walk_packages")
+_CALL: Final = re.compile(r"\bimport_module\(\s*['\"](\w[\w.]*)['\"]")
 
 
 class Order:
@@ -83,7 +89,22 @@ class Order:
                 for reading in item.readings():
                     for wanted in reading.imports:
                         stack.extend(self.starts(item, wanted))
+                for wanted in self._computed(item):
+                    stack.extend(self.starts(item, wanted))
         return known.values()
+
+    def _computed(self, module: Module) -> Iterator[Import]:
+        """What a module may import by names that it computes: those that are easy to see.
+
+        What is not seen here is told when it is imported.
+        """
+        if not module.words.isdisjoint(_LOOKING):
+            folder = module.path.absolute().parent
+            for name, _ in self._project.parts(str(folder)) or ():
+                yield Import("", 1, name)
+        if "import_module" in module.words:
+            for found in _CALL.finditer(module.text):
+                yield Import(found[1], 0, None)
 
     def _reaches_out(self, module: Module) -> bool:
         """Whether a statement that a module runs may change, or depend on, another one's state."""

@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from verifier.source import footprint, ir
+from verifier.source import footprint, ir, listing
 from verifier.source.outline import (
     Binding,
     BindingKind,
@@ -517,7 +517,7 @@ class Project:
         """The submodule ``name`` of a package."""
         if package.folder is None:
             return None
-        found = self._load(self.located((package.folder, name, -1))[0])
+        found = self._load(self.located((package.folder, name, footprint.BELOW))[0])
         return None if found is None else (found, None)
 
     # ----------------------------------------------------------------- files
@@ -539,13 +539,22 @@ class Project:
     def located(self, lookup: footprint.Lookup) -> tuple[str | None, str | None]:
         """The file and the folder that an import leads to, see :class:`footprint.Footprint`."""
         folder, dotted, level = lookup
-        if level < 0:
+        if level == footprint.LISTED:
+            names = listing.listed(folder)
+            footprint.note_lookup(lookup, names, None)
+            return names, None
+        if level == footprint.BELOW:
             found: _Location | None = self._below(folder, dotted)
         else:
             found = self._locate_from(folder, dotted, level)
         result = (None, None) if found is None else (found.file, found.folder)
         footprint.note_lookup(lookup, *result)
         return result
+
+    def parts(self, folder: str) -> tuple[tuple[str, bool], ...] | None:
+        """The modules that are in a folder, and whether each is a package; None: not known."""
+        names, _ = self.located((folder, "", footprint.LISTED))
+        return None if names is None else listing.parts(names)
 
     def _locate(self, module: Module, dotted: str, level: int) -> _Location | None:
         file, folder = self.located((os.path.dirname(module.file), dotted, level))

@@ -62,6 +62,16 @@ class OpaqueOf(Opaque):
     interval: tuple[float, float] | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class FolderText(OpaqueOf):
+    """The absolute path of a folder of the project, as a text: where it is installed is not known.
+
+    ``folder``: where it is now.
+    """
+
+    folder: str = ""
+
+
 class DeviceData(Enum):
     """What only the device knows."""
 

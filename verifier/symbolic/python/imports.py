@@ -36,22 +36,33 @@ def import_here(vm: VM, stmt: ir.Import | ir.ImportFrom, bind: Bind) -> None:
             bind(vm, alias.asname or alias.name, _from_module(vm, stmt, alias.name))
 
 
+def import_named(vm: VM, name: str, span: ir.Span) -> object:
+    """``importlib.import_module(name)`` of a name without leading dots."""
+    _start_named(vm, Import(name, 0, None), span, foreseen=False)
+    return _module(vm, name, name, True, span)
+
+
 def _start(vm: VM, stmt: ir.Import | ir.ImportFrom, alias: ir.ImportAlias) -> None:
     """Run the modules that an import starts."""
-    if vm.program is None:
-        return
     if isinstance(stmt, ir.Import):
         wanted = Import(alias.name, 0, None)
     else:
         wanted = Import(stmt.module, stmt.level, alias.name)
+    _start_named(vm, wanted, stmt.span)
+
+
+def _start_named(vm: VM, wanted: Import, span: ir.Span, foreseen: bool = True) -> None:
+    """``foreseen``: the text of the program says that the modules are imported."""
+    if vm.program is None:
+        return
     for found in vm.program.starts(vm.frame.module, wanted):
         if str(found.path) in vm.modules:
             continue
-        if vm.importing:
+        if vm.importing and (foreseen or vm.ordered or not vm.program.matters(found)):
             modules.started(vm, found, here=True)
         elif vm.program.matters(found):
             text = f"`{found.path.name}` changes other modules when the kernel imports it"
-            vm.unfollowed(text, stmt.span)
+            vm.unfollowed(text, span)
 
 
 # ------------------------------------------------------------------------ import module

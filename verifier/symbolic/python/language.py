@@ -37,6 +37,7 @@ from verifier.symbolic.python.library import (
     dataclasses_,
     enums,
     functools_,
+    importing,
     iteration,
     itertools_,
     namedtuples,
@@ -82,6 +83,7 @@ PARTS: Final[tuple[ModuleType, ...]] = (
     special,
     typing_,
     functools_,
+    importing,
     contexts,
 )
 

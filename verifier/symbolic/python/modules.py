@@ -9,6 +9,7 @@ program can tell from running them in order; all others run in order, see
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,10 +23,10 @@ from verifier.source.text import SourceError
 from verifier.symbolic import expr as E
 from verifier.symbolic.python import losses, missing
 from verifier.symbolic.python.flow import Ended, Frame
-from verifier.symbolic.python.heap import UNBOUND, Heap, Scope
+from verifier.symbolic.python.heap import UNBOUND, Heap, ListBox, Scope
 from verifier.symbolic.python.vm import VM, Globals
 from verifier.symbolic.trace import LedgerEntry, LedgerKind
-from verifier.symbolic.values import ExternalRef, ModuleRef, Opaque, Ref
+from verifier.symbolic.values import ExternalRef, FolderText, ModuleRef, Opaque, Ref
 
 if TYPE_CHECKING:
     from verifier.source.project import Binding, Module
@@ -48,10 +49,7 @@ def started(vm: VM, module: Module, *, here: bool = False) -> Globals:
     outside = vm.outside()
     try:
         with _in_place() if straight else before_the_kernel(vm) as changed:
-            own: dict[str, object] = {"__name__": dotted_name(module), "__file__": key}
-            if module.path.name == "__init__.py":
-                own["__path__"] = Opaque(f"`__path__` of `{own['__name__']}`")
-            found.scope = vm.heap.new(Scope(own))
+            found.scope = vm.heap.new(Scope(_own_names(vm, module)))
             _run_body(vm, module, found)
     except SourceError as error:
         vm.unfollowed(f"`{module.path.name}` cannot be read: {error}", vm.trace.span)
@@ -62,6 +60,17 @@ def started(vm: VM, module: Module, *, here: bool = False) -> Globals:
         what = f"`{module.path.name}` is imported, or changes what it did not make, on some paths"
         vm.unfollowed(f"{what} only", vm.trace.span)
     return found
+
+
+def _own_names(vm: VM, module: Module) -> dict[str, object]:
+    """The names that a module has before its body runs."""
+    name = dotted_name(module)
+    own: dict[str, object] = {"__name__": name, "__file__": str(module.path)}
+    if module.path.name != "__init__.py":
+        return {**own, "__package__": name.rpartition(".")[0]}
+    said = f"the folder of `{name}`"
+    folder = FolderText(said, host=str, folder=os.path.dirname(module.file))  # noqa: PTH120
+    return {**own, "__package__": name, "__path__": vm.heap.new(ListBox.of([folder]))}
 
 
 @contextlib.contextmanager
