@@ -55,6 +55,9 @@ class Check:
     severity: str | None = None
     exact: bool = True
     reason: str = ""
+    #: what is assumed of what only the device knows if the predicate can be neither proved nor
+    #: refuted: it is stated instead
+    runtime: str = ""
     path: tuple[Bool, ...] | None = None
     order: int | None = None
     #: where the predicate is of several things: a check of each; a violation is told by the first

@@ -18,6 +18,7 @@ from rules.memory.order import (
     result_of,
     same_value,
 )
+from rules.memory.runtime import apart_there
 from rules.memory.winners import Winner, winners
 from rules.memory.words import allocation_note, element
 from verifier.dialects.names import NKI, PPL
@@ -192,6 +193,7 @@ def _disjoint(
         severity=_severity(loop.kind),
         exact=not reason,
         reason=reason,
+        runtime=apart_there(first.view, other.view, loop) if known and other is not None else "",
         path=first.path,
         order=first.order,
     )

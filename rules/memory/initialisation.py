@@ -11,6 +11,7 @@ from rules.beta1 import TWINS
 from rules.memory import examples
 from rules.memory.cases import Copy, contains, copy, covered_point, dominates
 from rules.memory.defined import Flow, Read, Write, regions
+from rules.memory.runtime import covered_there
 from rules.memory.samples import determined, possible
 from rules.memory.tails import tiling_loop
 from rules.memory.words import (
@@ -70,6 +71,12 @@ def uninitialised_reads(trace: Trace, target: Target) -> Iterable[Check]:
             reason = _unfollowed(read)
         for source in _spoiling(flow, table, read, origin, reason):
             check = _read_check(read, source, table, read.demand, reason)
+            if reason and not read.exact:
+                writes = [w.access for w in flow.writes.get(id(storage), ())]
+                held = covered_there(
+                    read.blame, read.access.view.shape, writes, "before it is read"
+                )
+                check = replace(check, runtime=held)
             found.setdefault(id(source), []).append(check)
     for checks in found.values():
         yield from _together(checks)
@@ -474,6 +481,9 @@ def _output_check(
     if uses.writes:
         notes.append(write_note(uses.writes[-1]))
     notes.append(Note(span, "returned here"))
+    held = (
+        "" if exact else covered_there(blame, storage.shape, uses.writes, "before it is returned")
+    )
     part = region(uses.writes[-1]) if len(uses.writes) == 1 else ""
     found = _returned_written(name, storage.span, bool(uses.writes))
     check = replace(
@@ -488,6 +498,7 @@ def _output_check(
         notes=tuple(notes),
         exact=not reason,
         reason=reason,
+        runtime=held,
         path=path,
         order=table.last + 1,
     )

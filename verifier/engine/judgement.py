@@ -220,7 +220,7 @@ def _judged(
             reasons.append(
                 report.Reason(check.span.path, check.span.line, f"{check.text}: {verdict.reason}")
             )
-    assumptions = dict.fromkeys(_assumption_texts(run, result.inferred))
+    assumptions = dict.fromkeys((*_assumption_texts(run, result.inferred), *result.runtime))
     said = tuple(dict.fromkeys(reasons))
     return _Judged(discharger, verdicts, tuple(assumptions), said, tuple(ranks))
 

@@ -176,6 +176,8 @@ class Discharge:
 
     verdicts: list[Verdict] = field(default_factory=list)
     inferred: list[Assumption] = field(default_factory=list)
+    #: what was assumed of what only the device knows
+    runtime: list[str] = field(default_factory=list)
 
 
 class Discharger:
@@ -190,6 +192,7 @@ class Discharger:
         self.solver = solver
         self._learned: list[Bool] = []
         self._inferred: list[Assumption] = []
+        self._runtime: list[str] = []
         #: what the kernel and its contract demand of the inputs
         self.admitted = of_inputs(_demands(run.trace.assumptions), solver)
         #: the dtypes of which a contract says something
@@ -237,7 +240,7 @@ class Discharger:
                 out.verdicts.append(self._one(obligation, proved))
         rest = obligations[len(out.verdicts) :]
         out.verdicts = gathered([*out.verdicts, *map(_undecided, rest)])
-        out.inferred = self._inferred
+        out.inferred, out.runtime = self._inferred, self._runtime
         return out
 
     def smallest(self, verdict: Verdict) -> Verdict:
@@ -281,6 +284,9 @@ class Discharger:
             )
         if answer.refuted and answer.model is not None:
             return self._violation(obligation, facts, answer.tier)
+        if check.runtime:
+            self._runtime.append(check.runtime)
+            return Verdict(obligation, VerdictKind.PROVED, answer.tier)
         reason = answer.reason or "the solver's budget is used up"
         if answer.unknown:
             reason += f": {unknowns.said(answer.unknown, self.run.trace.ledger, check.span)}"

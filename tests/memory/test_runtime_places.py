@@ -1,0 +1,102 @@
+"""What only the data decides is stated; what the text decides is decided."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.fixtures.support import check
+
+_HEAD = "import nki\nimport nki.isa as nisa\nimport nki.language as nl\n\n"
+
+_SCATTER = """@nki.jit
+def scattered(x, where):
+    assert x.shape == ({rows}, 40) and where.shape == ({rows}, 1) and where.dtype == nl.int32
+    out = nl.ndarray((96, 40), dtype=x.dtype, buffer=nl.shared_hbm)
+    index = nl.ndarray(({rows}, 1), dtype=nl.int32, buffer=nl.sbuf)
+    nisa.dma_copy(dst=index, src=where)
+    tile = nl.ndarray(({rows}, 40), dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=tile, src=x)
+    to = out.ap([[40, {rows}], [1, {columns}]], vector_offset=index, indirect_dim=0)
+    nisa.dma_copy(dst=to, src=tile[:, :{columns}])
+    return out
+"""
+_COMPLETE = "runtime places in `out`: taken to make it complete before it is returned"
+
+
+def _checked(tmp_path: Path, text: str) -> tuple[str, tuple[str, ...]]:
+    path = tmp_path / "kernel.py"
+    path.write_text(_HEAD + text, encoding="utf-8")
+    (kernel,) = check(path).kernels
+    return kernel.status, kernel.assumptions
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "status"),
+    [(96, 40, "verified"), (95, 40, "unknown"), (96, 39, "unknown")],
+)
+def test_as_many_elements_as_there_are_may_be_all(
+    tmp_path: Path, rows: int, columns: int, status: str
+) -> None:
+    found, assumptions = _checked(tmp_path, _SCATTER.format(rows=rows, columns=columns))
+    assert found == status
+    assert (_COMPLETE in assumptions) is (status == "verified")
+
+
+_LOOP = """@nki.jit
+def tiles(x, count):
+    assert x.shape == (384, 40) and count.shape == (1, 1) and count.dtype == nl.int32
+    out = nl.ndarray((384, 40), dtype=x.dtype, buffer=nl.shared_hbm)
+    held = nl.ndarray((1, 1), dtype=nl.int32, buffer=nl.sbuf)
+    nisa.dma_copy(dst=held, src=count)
+    trips = nisa.register_alloc()
+    nisa.register_load(trips, held)
+    start = nl.ndarray((1, 1), dtype=nl.int32, buffer=nl.sbuf)
+    nisa.memset(dst=start, value=0)
+    for _ in nl.dynamic_range(0, trips, 1):
+        tile = nl.ndarray((128, 40), dtype=x.dtype, buffer=nl.sbuf)
+        pattern = [[40, 128], [1, 40]]
+        nisa.dma_copy(dst=tile, src=x.ap(pattern, scalar_offset=start, indirect_dim=0))
+        nisa.dma_copy(dst=out.ap(pattern, scalar_offset=start, indirect_dim=0), src=tile)
+        nisa.tensor_scalar(dst=start, data=start, op0=nl.add, operand0=128)
+    {behind}
+    return out
+"""
+
+
+def test_a_loop_on_the_device_may_write_all(tmp_path: Path) -> None:
+    status, assumptions = _checked(tmp_path, _LOOP.format(behind="pass"))
+    assert status == "verified" and _COMPLETE in assumptions
+    status, assumptions = _checked(tmp_path, _LOOP.format(behind="nisa.dma_copy(dst=out, src=out)"))
+    read = "runtime places in `out`: taken to make it complete before it is read"
+    assert status == "verified" and read in assumptions
+
+
+def test_what_nothing_writes_is_no_question_of_the_data(tmp_path: Path) -> None:
+    text = _LOOP.format(behind="pass").replace("dst=out.ap", "dst=x.ap")
+    status, assumptions = _checked(tmp_path, text)
+    assert status == "violated" and _COMPLETE not in assumptions
+
+
+_PROGRAMS = """# tilelint: contract [2](x: fp32[192, 40], where: int32[192, 1])
+@nki.jit
+def shared(x, where):
+    mine = nl.program_id(0)
+    out = nl.ndarray((192, 40), dtype=x.dtype, buffer=nl.shared_hbm)
+    index = nl.ndarray((96, 1), dtype=nl.int32, buffer=nl.sbuf)
+    nisa.dma_copy(dst=index, src=where[96 * mine : 96 * mine + 96])
+    tile = nl.ndarray((96, 40), dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=tile, src=x[96 * mine : 96 * mine + 96])
+    to = out.ap([[40, 96], [1, 40]], offset={offset}, vector_offset=index, indirect_dim=0)
+    nisa.dma_copy(dst=to, src=tile)
+    return out
+"""
+_APART = "runtime places in `out`: taken to be others in each instance"
+
+
+def test_programs_with_places_of_their_own_are_taken_to_be_apart(tmp_path: Path) -> None:
+    status, assumptions = _checked(tmp_path, _PROGRAMS.format(offset="3840 * mine"))
+    assert status == "verified" and _APART in assumptions
+    status, assumptions = _checked(tmp_path, _PROGRAMS.format(offset="0"))
+    assert status == "unknown" and _APART not in assumptions
