@@ -43,7 +43,7 @@ from verifier.symbolic.python.language import language_of
 from verifier.symbolic.python.model import Class, ClassMethod, Function, StaticMethod
 from verifier.symbolic.python.objectinputs import Noted
 from verifier.symbolic.python.parts import box_parts
-from verifier.symbolic.python.pins import Pin, ValuePin
+from verifier.symbolic.python.pins import Pin, TensorPin, ValuePin
 from verifier.symbolic.python.sizes import Named, named
 from verifier.symbolic.python.tied import tie_tensors
 from verifier.symbolic.python.vm import VM, Awaited
@@ -104,6 +104,7 @@ class Run:
 
 
 _NO_HINT: Final = Hint()
+_STARRED: Final = (ir.ParamKind.STAR, ir.ParamKind.DOUBLE_STAR)
 
 Decide = Callable[[tuple[Bool, ...], Bool], "bool | None"]
 
@@ -355,7 +356,9 @@ class _Entry:
             given = vm.dialect.arguments(vm, definition, self._declared)
             if given is not None:
                 return dict(given)
-        guesses = hints.read(vm.project, function.module, definition)
+        named = {p.name for p in definition.params if p.kind not in _STARRED}
+        settled = not request.opaque and enclosing is None and all(map(self._is_settled, named))
+        guesses = {} if settled else hints.read(vm.project, function.module, definition)
         signed = signs.negatives(definition)
         hidden = request.names_within(depth) if enclosing is not None else frozenset()
         defaults = dict(function.defaults)
@@ -364,7 +367,7 @@ class _Entry:
             if enclosing is not None and enclosing.method and position == 0:
                 out[param.name] = Opaque(f"the object `{param.name}`", given=True)
                 continue
-            if param.kind in (ir.ParamKind.STAR, ir.ParamKind.DOUBLE_STAR):
+            if param.kind in _STARRED:
                 text = f"the arguments `{param.kind.value}{param.name}`"
                 out[param.name] = Opaque(text, given=True)
                 continue
@@ -381,8 +384,14 @@ class _Entry:
                 defaults.get(param.name),
                 param.default is not None,
             )
-            out[param.name] = self._declared(made, guesses[param.name], param.name in signed)
+            hint = guesses.get(param.name, _NO_HINT)
+            out[param.name] = self._declared(made, hint, param.name in signed)
         return out
+
+    def _is_settled(self, name: str) -> bool:
+        """Whether a contract says what an input is, and of which rank: nobody asks for hints."""
+        pin = self.vm.inputs.pinned.get(name)
+        return pin is not None and not (isinstance(pin, TensorPin) and pin.shape is None)
 
     def _declared(self, made: Input, hint: Hint = _NO_HINT, signed: bool = False) -> object:
         """The value of an input."""
