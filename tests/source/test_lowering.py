@@ -75,6 +75,8 @@ def nodes(value: object) -> Iterator[ir.Node]:
         elif isinstance(item, ir.Node):
             yield item
             stack.extend(getattr(item, name) for name in item.__dataclass_fields__)
+        elif isinstance(item, ir.Block):
+            stack.append(item.statements)
 
 
 def lowered(text: str) -> tuple[ir.Stmt, ...]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 
-from verifier.source import apis, ir
+from verifier.source import apis, ir, nodes
 from verifier.source.apis import KernelApi
 from verifier.source.helpers import CallSite, Unit, helpers, reached
 from verifier.source.imports import users
@@ -277,7 +277,7 @@ def contract_comments(module: Module) -> dict[str, list[tuple[int, str]]]:
                 found = _comments_above(module, first_line_of(node), node.lineno)
                 if found:
                     result.setdefault(name, []).extend(found)
-        children = [child for child in ast.iter_child_nodes(node) if not is_leaf(child)]
+        children = [child for child in nodes.below(node) if not is_leaf(child)]
         stack.extend((child, below) for child in reversed(children))
     return result
 
@@ -375,7 +375,7 @@ class _Visitor:
             elif isinstance(node, ast.Call):
                 self._calls.append((self.unit(prefix), node.func, scopes))
                 self._call(node, scopes)
-            children = list(ast.iter_child_nodes(node))
+            children = nodes.below(node)
             work.extend((child, inner_prefix, inner_scopes) for child in reversed(children))
 
     def _function(
@@ -598,7 +598,7 @@ def _top_level_function(module: Module, name: str) -> Local | None:
     for statement in module.syntax():
         if not first_line_of(statement) <= binding.line <= last_line_of(statement):
             continue
-        for node in ast.walk(statement):
+        for node in nodes.walk(statement):
             if isinstance(node, FUNCTIONS) and (node.name, node.lineno) == (
                 name,
                 binding.def_line,

@@ -15,6 +15,7 @@ from types import MappingProxyType
 from typing import Final
 
 from verifier.source.constants import QuietExpressions
+from verifier.source.nodes import below
 
 #: methods of a class that run when the class is made, if its base is a library's
 _MAKERS: Final = frozenset(
@@ -224,7 +225,7 @@ def _binds(statement: ast.stmt) -> Iterator[str]:
                 stack.extend(node.targets if isinstance(node, ast.Assign) else [node.target])
         elif not isinstance(node, ast.Lambda):
             yield from _named(node)
-            stack.extend(ast.iter_child_nodes(node))
+            stack.extend(below(node))
 
 
 def _named(node: ast.AST) -> Iterator[str]:

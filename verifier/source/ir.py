@@ -6,7 +6,7 @@ the exact :class:`Span` of the text it came from. Lowering (``lowering.py``) is 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields
 from enum import Enum
 
@@ -37,6 +37,7 @@ def children(node: Node) -> Iterator[Node]:
     names = _FIELDS.get(kind)
     if names is None:
         names = tuple(f.name for f in fields(kind) if f.name not in ("span", "name_span"))
+        names = tuple("body" if name == "block" else name for name in names)
         _FIELDS[kind] = names
     for name in names:
         value = getattr(node, name)
@@ -519,6 +520,45 @@ class Param(Node):
     kind: ParamKind
 
 
+class Block:
+    """The statements of a function, which are not made before somebody asks for them."""
+
+    __slots__ = ("_made", "_make")
+
+    def __init__(self, make: Callable[[], tuple[Stmt, ...]]) -> None:
+        self._make: Callable[[], tuple[Stmt, ...]] | None = make
+        self._made: tuple[Stmt, ...] = ()
+
+    @staticmethod
+    def of(statements: tuple[Stmt, ...]) -> Block:
+        """Statements that are there."""
+        block = Block(tuple)
+        block._make, block._made = None, statements
+        return block
+
+    @property
+    def is_open(self) -> bool:
+        """Whether nobody has asked for them."""
+        return self._make is not None
+
+    @property
+    def statements(self) -> tuple[Stmt, ...]:
+        make = self._make
+        if make is not None:
+            self._made = make()
+            self._make = None
+        return self._made
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Block) and self.statements == other.statements
+
+    def __hash__(self) -> int:
+        return hash(self.statements)
+
+    def __repr__(self) -> str:
+        return repr(self.statements)
+
+
 @dataclass(frozen=True, slots=True)
 class FunctionDef(Stmt):
     """``name_span`` covers the identifier alone, ``span`` the whole definition with decorators.
@@ -528,13 +568,17 @@ class FunctionDef(Stmt):
 
     name: str
     params: tuple[Param, ...]
-    body: tuple[Stmt, ...]
+    block: Block
     decorators: tuple[Expr, ...]
     name_span: Span
     is_async: bool = False
     docstring: str | None = field(default=None)
     is_generator: bool = False
     returns: Expr | None = None
+
+    @property
+    def body(self) -> tuple[Stmt, ...]:
+        return self.block.statements
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,8 @@ from typing import Any
 
 import libcst as cst
 
-from verifier.source import ir
+from verifier.source import bodies, ir
+from verifier.source.bodies import Body, Outlined
 from verifier.source.expressions import SINGLETONS, Expressions
 from verifier.source.literals import (
     adjacent,
@@ -54,16 +55,23 @@ def keep(count: int) -> None:
 def _lower(path: str, text: str, first_line: int) -> tuple[ir.Stmt, ...]:
     if not text.endswith("\n"):
         text += "\n"
-    statements = parse_text(path, text, first_line)
+    statements = parse_text(path, text, first_line, own_lines=True)
     deep = _too_deep(statements)
     if deep is not None:
         message = f"source is nested more than {MAX_DEPTH} levels deep"
-        raise NestedTooDeepError(path, deep, 0, message)
+        raise NestedTooDeepError(path, deep + first_line - 1, 0, message)
+    return _lowered(path, text, first_line, bodies.outlined(text, statements))
+
+
+def _lowered(path: str, text: str, first_line: int, found: Outlined) -> tuple[ir.Stmt, ...]:
+    """The statements of a text whose long bodies are left out."""
     with _deep_recursion():
-        module = _parse(path, text, first_line)
+        module = _parse(path, found.text, first_line)
         try:
-            positions = Positions(module, text)
-            return _Lowering(path, first_line - 1, positions).statements(module.body)
+            positions = Positions(module, found.text)
+            lowering = _Lowering(path, first_line - 1, positions)
+            lowering.text, lowering.found = text, found
+            return lowering.statements(module.body)
         except ValueError as error:
             raise SourceError(path, first_line, 0, f"cannot locate source: {error}") from error
         except RecursionError:  # thousands of adjacent string literals
@@ -128,7 +136,24 @@ def _too_deep(statements: Sequence[ast.stmt]) -> int | None:
     return None
 
 
+def _statements_of(path: str, text: str, first_line: int, body: Body) -> tuple[ir.Stmt, ...]:
+    """The statements of a body that was left out."""
+    line = first_line + body.line - 1
+    own = bodies.text_of(text, body)
+    try:
+        (function,) = _lowered(path, own + "\n", line - 1, Outlined(own + "\n", {}, {}))
+    except SourceError as error:
+        place = ir.Span(path, error.line, error.column, error.line, error.column)
+        return (ir.UnsupportedStmt(place, f"statement that cannot be read ({error.message})"),)
+    assert isinstance(function, ir.FunctionDef)
+    return function.body
+
+
 class _Lowering(Expressions):
+    #: the whole text, and what is left out of the one that was parsed
+    text = ""
+    found = Outlined("", {}, {})
+
     # ----------------------------------------------------------------- statements
 
     def statements(
@@ -303,18 +328,26 @@ class _Lowering(Expressions):
         params = self._params(node.params)
         decorators = tuple(self.expr(d.decorator) for d in node.decorators)
         returns = None if node.returns is None else self.expr(node.returns.annotation)
-        self._yields.append(False)
-        body = self._block(node.body)
+        own = self._span(node.name)
+        body = self.found.bodies.get(own.line - self._offset)
+        if body is None:
+            self._yields.append(False)
+            block, text = ir.Block.of(self._block(node.body)), docstring(node.body.body)
+            is_generator = self._yields.pop()
+        else:
+            path, whole, line = self._path, self.text, self._offset + 1
+            block = ir.Block(lambda: _statements_of(path, whole, line, body))
+            text, is_generator = body.docstring, body.is_generator
         lowered = ir.FunctionDef(
             self._definition_span(node),
             identifier(node.name.value),
             params,
-            body,
+            block,
             decorators,
-            self._span(node.name),
+            own,
             node.asynchronous is not None,
-            docstring(node.body.body),
-            self._yields.pop(),
+            text,
+            is_generator,
             returns,
         )
         return self._generic(lowered, node.type_parameters)
@@ -341,11 +374,14 @@ class _Lowering(Expressions):
         return ir.UnsupportedStmt(definition.span, "type parameters", (definition,))
 
     def _definition_span(self, node: cst.FunctionDef | cst.ClassDef) -> ir.Span:
+        own = self._span(node)
+        end = self.found.ends.get(self._range(node.name, node.name)[0])
+        if end is not None:  # what is left out may be at the end
+            own = ir.Span(own.path, own.line, own.column, end[0] + self._offset, end[1])
         if not node.decorators:
-            return self._span(node)
+            return own
         # A decorator's own position includes its leading comments: start at the `@`, which is
         # the token before the expression, in the column of the definition.
-        own = self._span(node)
         line = self._range(node.decorators[0].decorator, node.decorators[0].decorator)[0]
         return ir.Span(own.path, line + self._offset, own.column, own.end_line, own.end_column)
 

@@ -174,8 +174,12 @@ def outline(source: SourceText) -> Outline:
     )
 
 
-def parse_text(path: Path | str, text: str, first_line: int = 1) -> list[ast.stmt]:
+def parse_text(
+    path: Path | str, text: str, first_line: int = 1, *, own_lines: bool = False
+) -> list[ast.stmt]:
     """Parse ``text``, which starts at ``first_line`` of the file, without printing warnings.
+
+    ``own_lines``: the lines of what is found are those of the text, not those of the file.
 
     Raises:
         SourceError: bad syntax, NUL characters, or nesting deeper than Python can parse.
@@ -198,7 +202,7 @@ def parse_text(path: Path | str, text: str, first_line: int = 1) -> list[ast.stm
         raise SourceError(path, first_line, 0, "source is nested too deeply to parse") from None
     except ValueError as error:  # text that cannot be encoded, over-long integer literals
         raise SourceError(path, first_line, 0, f"cannot parse source: {error}") from None
-    if first_line > 1:
+    if first_line > 1 and not own_lines:
         ast.increment_lineno(module, first_line - 1)
     return module.body
 

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 
 from verifier.source.effects import never_runs, root_name
+from verifier.source.nodes import below, walk
 from verifier.source.outline import Binding
 
 _WITH_DEFAULTS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
@@ -66,7 +67,7 @@ def readings(
     for name, binding in bound.items():
         binds.setdefault(binding.chunk, []).append(name)
     for chunk, statement in statements:
-        running, nodes = list(_running(statement)), list(ast.walk(statement))
+        running, nodes = list(_running(statement)), walk(statement)
         names = [node.id for node in nodes if isinstance(node, ast.Name)]
         yield Reading(
             chunk,
@@ -118,7 +119,7 @@ def _running(statement: ast.stmt) -> Iterator[ast.AST]:
         elif isinstance(node, ast.Lambda):
             stack.extend(d for d in (*node.args.defaults, *node.args.kw_defaults) if d is not None)
         else:
-            stack.extend(ast.iter_child_nodes(node))
+            stack.extend(below(node))
 
 
 def _called(running: Iterable[ast.AST]) -> Iterator[tuple[str, str]]:
@@ -163,7 +164,7 @@ def _changed(running: Iterable[ast.AST]) -> Iterator[ast.expr]:
 def _touched(statement: ast.stmt, nodes: Sequence[ast.AST]) -> Iterator[str]:
     """What a statement may change, now or when a function of it is called."""
     if isinstance(statement, (ast.Assign, ast.AnnAssign)) and statement.value is not None:
-        if any(isinstance(node, ast.Call) for node in ast.walk(statement.value)):
+        if any(isinstance(node, ast.Call) for node in walk(statement.value)):
             # an object of a class of its own may be changed by whatever is done with it
             targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
             yield from map(root_name, targets)
@@ -205,7 +206,7 @@ def _is_literal(node: ast.expr) -> bool:
         )
     return not any(
         isinstance(part, (ast.List, ast.Dict, ast.Set, ast.Call, ast.comprehension))
-        for part in ast.walk(node)
+        for part in walk(node)
     )
 
 

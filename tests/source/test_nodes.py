@@ -1,0 +1,41 @@
+"""Walks over trees go where those of :mod:`ast` go, in the same order."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from verifier.source import nodes
+
+FILES = ["argparse.py", "dataclasses.py", "typing.py", "ast.py", "inspect.py"]
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_walks(file: str) -> None:
+    text = (Path(ast.__file__).parent / file).read_text(encoding="utf-8")
+    tree = ast.parse(text)
+    assert nodes.walk(tree) == list(ast.walk(tree))
+    for node in ast.walk(tree):
+        assert nodes.below(node) == list(ast.iter_child_nodes(node))
+
+
+def test_statements_of_all_kinds() -> None:
+    text = (
+        """
+async def f[T](a, /, *b, c: int = 1, **d) -> None:
+    async with a as b, c:
+        return await d
+match x:
+    case {"a": 1, **rest} if rest: pass
+    case A(1, b=2) | [*_]: pass
+x: int = (yield)
+print(f"{x!r:>{y}}", *a, **b)
+type A = int
+"""
+        if hasattr(ast, "TypeAlias")
+        else "async def f(a, /, *b, c: int = 1, **d): return await a\n"
+    )
+    tree = ast.parse(text)
+    assert nodes.walk(tree) == list(ast.walk(tree))

@@ -1,0 +1,29 @@
+"""Walks over syntax trees that were parsed: several times as fast as those of :mod:`ast`."""
+
+from __future__ import annotations
+
+import ast
+
+
+def below(node: ast.AST) -> list[ast.AST]:
+    """The nodes right below one, as :func:`ast.iter_child_nodes` gives them."""
+    found: list[ast.AST] = []
+    # what a parser has made has its fields in their order, and numbers behind them
+    for value in node.__dict__.values():
+        if type(value) is list:
+            found += [item for item in value if isinstance(item, ast.AST)]
+        elif isinstance(value, ast.AST):
+            found.append(value)
+    return found
+
+
+def walk(node: ast.AST) -> list[ast.AST]:
+    """A node and all below it, as :func:`ast.walk` gives them."""
+    found = [node]
+    for item in found:
+        for value in item.__dict__.values():
+            if type(value) is list:
+                found += [each for each in value if isinstance(each, ast.AST)]
+            elif isinstance(value, ast.AST):
+                found.append(value)
+    return found
