@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from verifier.symbolic.expr.division import bounds
-from verifier.symbolic.expr.terms import FALSE, JUNCTIONS, TRUE, Bool, BoolKind, Expr, formula, lift
+from verifier.symbolic.expr.terms import (
+    FALSE,
+    JUNCTIONS,
+    TRUE,
+    Atom,
+    Bool,
+    BoolKind,
+    Expr,
+    formula,
+    lift,
+)
 
 
 def truth(value: bool) -> Bool:
@@ -18,7 +28,11 @@ def bool_symbol(name: str) -> Bool:
 
 
 def le(a: Expr | int, b: Expr | int) -> Bool:
-    diff = lift(a) - lift(b)
+    return at_most_zero(lift(a) - b)
+
+
+def at_most_zero(diff: Expr) -> Bool:
+    """``diff <= 0``."""
     if diff.is_const:
         return truth(diff.const <= 0)
     lo, hi = bounds(diff)
@@ -45,7 +59,11 @@ def gt(a: Expr | int, b: Expr | int) -> Bool:
 
 
 def eq(a: Expr | int, b: Expr | int) -> Bool:
-    diff = lift(a) - lift(b)
+    return is_zero(lift(a) - b)
+
+
+def is_zero(diff: Expr) -> Bool:
+    """``diff == 0``."""
     if diff.is_const:
         return truth(diff.const == 0)
     lo, hi = bounds(diff)
@@ -108,9 +126,8 @@ def _junction(kind: BoolKind, unit: Bool, zero: Bool, args: tuple[Bool, ...]) ->
                 return zero
             if item is not unit:
                 seen.setdefault(id(item), item)
-    for item in seen.values():
-        if item.kind not in JUNCTIONS and id(not_(item)) in seen:
-            return zero
+    if len(seen) > 1 and _opposed(seen):
+        return zero
     other = BoolKind.OR if kind is BoolKind.AND else BoolKind.AND
     simpler = _without_decided(other, seen)
     if simpler is not None:
@@ -120,6 +137,20 @@ def _junction(kind: BoolKind, unit: Bool, zero: Bool, args: tuple[Bool, ...]) ->
     if len(seen) == 1:
         return next(iter(seen.values()))
     return formula(kind, args=tuple(seen.values()))
+
+
+def _opposed(items: Mapping[int, Bool]) -> bool:
+    """Whether one of the items is the negation of another one."""
+    leading: dict[tuple[Atom, ...], Bool] = {}
+    for item in items.values():
+        if item.kind is BoolKind.LE and item._negation is None:
+            # of two that are each other's negation both have the same products
+            assert item.expr is not None
+            if leading.setdefault(item.expr.terms[0][0], item) is item:
+                continue
+        if item.kind not in JUNCTIONS and id(not_(item)) in items:
+            return True
+    return False
 
 
 def _without_decided(inner: BoolKind, items: Mapping[int, Bool]) -> tuple[Bool, ...] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from verifier.symbolic.expr.division import extremum, floordiv, ite, table
-from verifier.symbolic.expr.formulas import and_, eq, le, not_, or_
+from verifier.symbolic.expr.formulas import and_, at_most_zero, is_zero, not_, or_
 from verifier.symbolic.expr.terms import (
     Atom,
     Bool,
@@ -35,21 +35,20 @@ class Substitution:
             return e
         found = self._exprs.get(id(e))
         if found is None:
-            same: dict[tuple[Atom, ...], int] = {}
-            changed: list[Expr] = []
+            out: dict[tuple[Atom, ...], int] = {}
+            const = e.const
             for mono, coef in e.terms:
-                values = [self.atom(atom) for atom in mono]
-                if all(v.as_atom() is a for v, a in zip(values, mono, strict=True)):
-                    same[mono] = coef
-                    continue
-                product = values[0] * coef
-                for value in values[1:]:
-                    product = product * value
-                changed.append(product)
-            total = Expr.make(same, e.const)
-            for product in changed:
-                total = total + product
-            found = self._exprs[id(e)] = total
+                if len(mono) == 1:
+                    product = self.atom(mono[0]) * coef
+                else:
+                    values = [self.atom(atom) for atom in mono]
+                    product = values[0] * coef
+                    for value in values[1:]:
+                        product = product * value
+                const += product.const
+                for put, factor in product.terms:
+                    out[put] = out.get(put, 0) + factor
+            found = self._exprs[id(e)] = Expr.make(out, const)
         return found
 
     def atom(self, atom: Atom) -> Expr:
@@ -84,10 +83,10 @@ class Substitution:
                 found = b
             elif b.kind is BoolKind.LE:
                 assert b.expr is not None
-                found = le(self.expr(b.expr), 0)
+                found = at_most_zero(self.expr(b.expr))
             elif b.kind in (BoolKind.EQ, BoolKind.NE):
                 assert b.expr is not None
-                found = eq(self.expr(b.expr), 0)
+                found = is_zero(self.expr(b.expr))
                 found = found if b.kind is BoolKind.EQ else not_(found)
             elif b.kind is BoolKind.NOT:
                 found = not_(self.bool(b.args[0]))

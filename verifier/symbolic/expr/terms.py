@@ -259,10 +259,12 @@ class Expr:
             return NotImplemented
         if other.is_const:
             return self + other.const
+        if not self.terms:
+            return other + self.const
         out = dict(self.terms)
         for mono, coef in other.terms:
             out[mono] = out.get(mono, 0) + coef
-        return Expr.make(out, self.const + other.const)
+        return _sum(out, len(self.terms), self.const + other.const)
 
     __radd__ = __add__
 
@@ -276,10 +278,13 @@ class Expr:
             return NotImplemented
         if not other.terms:
             return self + (-other.const)
+        if not self.terms:
+            negated = tuple([(mono, -coef) for mono, coef in other.terms])
+            return _interned(negated, self.const - other.const)
         out = dict(self.terms)
         for mono, coef in other.terms:
             out[mono] = out.get(mono, 0) - coef
-        return Expr.make(out, self.const - other.const)
+        return _sum(out, len(self.terms), self.const - other.const)
 
     def __rsub__(self, other: Expr | int) -> Expr:
         return (-self) + other
@@ -337,6 +342,13 @@ class Expr:
 
 def _atom_id(atom: Atom) -> int:
     return atom.id
+
+
+def _sum(terms: dict[tuple[Atom, ...], int], ordered: int, const: int) -> Expr:
+    """The polynomial of terms of which the first ``ordered`` are in order."""
+    if len(terms) > ordered:
+        return Expr.make(terms, const)
+    return _interned(tuple([item for item in terms.items() if item[1]]), const)
 
 
 def _shift(expr: Expr, amount: int) -> Expr:

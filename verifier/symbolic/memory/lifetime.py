@@ -58,6 +58,8 @@ class Lifetime:
     needs: Bool = E.TRUE
     #: the iterations that made it, where they are not those that go on
     made: tuple[tuple[E.Sym, Expr], ...] = ()
+    #: when it is held, by where a point lies among what is done to it
+    _found: dict[object, Bool] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def path(self) -> tuple[Bool, ...]:
@@ -87,7 +89,12 @@ class Lifetime:
         if not self.touches:
             return E.TRUE
         again = not self.first <= point <= self.last
-        return E.and_(self.needs, held(self.touches, point, again=again))
+        place = again, *(touch.seen_from(point) for touch in self.touches)
+        known = self._found.get(place)
+        if known is None:
+            known = E.and_(self.needs, held(self.touches, point, again=again))
+            self._found[place] = known
+        return known
 
     def certain_to(self, end: int) -> int:
         """Until when it is certain to live if it lives until ``end``, as certainly as before."""

@@ -40,6 +40,11 @@ class Touch:
     path: Bool
     turns: tuple[Turn, ...] = ()
 
+    def seen_from(self, point: int) -> tuple[int, ...]:
+        """Where a point lies seen from it: points of the same place are the same to :func:`held`."""
+        side = (self.order > point) - (self.order < point)
+        return side, *(n for n, turn in enumerate(self.turns) if turn.contains(point))
+
     def comes_with(self, other: Touch) -> bool:
         """Whether it comes, too, whenever another one does, as far as their conditions tell."""
         around = len(self.turns)
