@@ -272,8 +272,9 @@ class _Rewriter(ast.NodeTransformer):
         if not isinstance(subject, (ast.Name, ast.Attribute)):
             raise _NotWritableError
         of_size: dict[int, list[str]] = {}
+        asked = ast.unparse(dtype)
         for name in dtypes.NAMES[: FREE_DTYPES + 1]:
-            if all(_admits(tree, ast.unparse(dtype), name) is not False for tree in self._said):
+            if all(_admits(tree, asked, name) is not False for tree in self._said):
                 of_size.setdefault(dtypes.DTYPES[name][0], []).append(name)
         if not of_size:
             raise _NotWritableError
@@ -307,10 +308,12 @@ def _admits(tree: ast.expr, subject: str, dtype: str) -> bool | None:
         if not known or any(map(_speaks_of_dtypes, rest)):
             return None
         return any(known) if isinstance(tree.op, ast.Or) else all(known)
-    if not isinstance(tree, ast.Compare) or len(tree.ops) != 1 or ast.unparse(tree.left) != subject:
+    if not isinstance(tree, ast.Compare) or len(tree.ops) != 1:
         return None
     names = list(_names(tree.comparators[0]))
     if not names or not all(name in dtypes.DTYPES for name in names):
+        return None
+    if ast.unparse(tree.left) != subject:
         return None
     if isinstance(tree.ops[0], (ast.Eq, ast.In)):
         return dtype in names

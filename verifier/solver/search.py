@@ -8,7 +8,8 @@ broken counts for more and more. Deterministic: the number of facts looked at is
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import lru_cache, partial
+from types import CodeType
 
 from verifier.solver import terms
 from verifier.symbolic import expr as E
@@ -27,6 +28,10 @@ _LARGE = 1 << 40
 
 #: characters of the text of a part above which it is a function of its own
 _LONG = 400
+#: how such a function is called
+_CALLED = "(v, m)"
+#: texts whose code is kept
+_KEPT = 4096
 #: what a term without a value raises
 _UNDEFINED = (ZeroDivisionError, KeyError, RecursionError)
 
@@ -373,6 +378,12 @@ def _is_linear(expr: Expr, sym: Sym) -> bool:
     return True
 
 
+@lru_cache(maxsize=_KEPT)
+def _compiled(text: str, mode: str) -> CodeType:
+    """The code of a text: symbols of small numbers are compared alike in one kernel and another."""
+    return compile(text, "<search>", mode)
+
+
 class _Writer:
     """Writes terms as Python functions: integers, operators, tables, and names of flags only.
 
@@ -388,11 +399,14 @@ class _Writer:
     def function(self, term: Bool | Expr) -> Function:
         """The value of a term as a function of values."""
         text = self._formula(term) if isinstance(term, Bool) else self._integer(term)
+        if _CALLED not in text:
+            made: Function = eval(_compiled(f"lambda v: {text}", "eval"), self._scope)
+            return made
         self._define(f"def function(v, m={{}}): m.clear(); return {text}")
         return self._scope["function"]
 
     def _define(self, text: str) -> None:
-        exec(compile(text, "<search>", "exec"), self._scope)
+        exec(_compiled(text, "exec"), self._scope)
 
     def _part(self, part: Atom | Bool, write: Callable[[], str]) -> str:
         found = self._texts.get(part)
@@ -404,7 +418,7 @@ class _Writer:
                     f"def {name}(v, m):\n if {name} not in m: m[{name}] = {found}\n"
                     f" return m[{name}]"
                 )
-                found = f"{name}(v, m)"
+                found = f"{name}{_CALLED}"
             self._texts[part] = found
         return found
 
