@@ -332,7 +332,10 @@ class Frame:
         lo: Bound = 0
         hi: Bound = 0
         for mono, coef in poly.items():
-            mlo, mhi = self.mono_interval(mono) if mono else (1, 1)
+            if len(mono) == 1:
+                mlo, mhi = self.atom_interval(mono[0])
+            else:
+                mlo, mhi = self.mono_interval(mono) if mono else (1, 1)
             if coef < 0:
                 mlo, mhi = mhi, mlo
             lo = None if lo is None or mlo is None else lo + coef * mlo

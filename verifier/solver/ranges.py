@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from verifier.solver import polynomial as P
 from verifier.solver.frames import Frame, Limit
-from verifier.solver.polynomial import UNIT, Poly
+from verifier.solver.polynomial import UNIT, Mono, Poly
 from verifier.solver.prepare import Preparation, Prepared, determines, flatten
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import FALSE, TRUE, Atom, Bool, Expr
@@ -157,31 +157,29 @@ class Prover:
         """Short proofs first, whatever symbol they start with."""
         if self._quick(frame, poly):
             return True
-        failed: dict[object, int] = {}
-        return any(self._prove_le(frame, poly, depth, failed) for depth in (2, 4, _DEPTH))
+        failed: _Failed = {}
+        goal = _Goal(frame, poly)
+        return any(self._prove_le(frame, goal, depth, failed) for depth in (2, 4, _DEPTH))
 
-    def _prove_le(self, frame: Frame, poly: Poly, depth: int, failed: dict[object, int]) -> bool:
+    def _prove_le(self, frame: Frame, goal: _Goal, depth: int, failed: _Failed) -> bool:
         self._spend(1)
-        poly = P.tighten(poly)
-        _, hi = frame.interval(poly)
-        if hi is not None and hi <= 0:
+        if goal.holds:
             return True
-        if depth == 0 or (len(poly) == 1 and UNIT in poly):
+        if depth == 0 or goal.constant:
             return False
-        key = frozenset(poly.items())
-        if failed.get(key, -1) >= depth:
+        if failed.get(goal.key, -1) >= depth:
             return False
-        failed[key] = depth
+        failed[goal.key] = depth
         productive = 0
-        for atom in P.atoms(poly):
-            alternatives = worst_cases(frame, atom, poly)
+        for atom in goal.atoms:
+            alternatives = goal.without(atom)
             adverse = False
-            for replacement in alternatives:
-                if all(self._prove_le(frame, side, depth - 1, failed) for side in replacement):
+            for sides in alternatives:
+                if all(self._prove_le(frame, s.goal(), depth - 1, failed) for s in sides):
                     return True
             if isinstance(atom, E.Extremum | E.Ite):
                 adverse = True
-                if self._by_cases(frame, atom, poly, depth, failed):
+                if self._by_cases(frame, atom, goal.poly, depth):
                     return True
             if alternatives or adverse:
                 productive += 1
@@ -195,7 +193,6 @@ class Prover:
         atom: E.Extremum | E.Ite,
         poly: Poly,
         depth: int,
-        failed: dict[object, int],
     ) -> bool:
         """``poly <= 0`` in every case of a minimum, maximum or conditional."""
         cases: list[tuple[Expr, list[Bool]]]
@@ -212,9 +209,59 @@ class Prover:
             if inner.contradictory:
                 continue
             total = P.put(poly, atom, P.from_expr(value))
-            if not (self._quick(inner, total) or self._prove_le(inner, total, depth - 1, {})):
+            if self._quick(inner, total):
+                continue
+            if not self._prove_le(inner, _Goal(inner, total), depth - 1, {}):
                 return False
         return True
+
+
+#: to what depth a proof of a polynomial has been looked for in vain, all in one frame
+_Failed = dict[frozenset[tuple[Mono, int]], int]
+
+
+class _Goal:
+    """A polynomial that is to be at most zero in one frame, and what that follows from.
+
+    A deeper search uses what a shorter one has worked out.
+    """
+
+    __slots__ = ("_found", "_frame", "atoms", "constant", "holds", "key", "poly")
+
+    def __init__(self, frame: Frame, poly: Poly) -> None:
+        self.poly = poly = P.tighten(poly)
+        _, hi = frame.interval(poly)
+        self.holds = hi is not None and hi <= 0
+        self.constant = len(poly) == 1 and UNIT in poly
+        self.key = frozenset(poly.items())
+        self.atoms = P.atoms(poly)
+        self._frame = frame
+        self._found: dict[Atom, list[tuple[_Side, ...]]] = {}
+
+    def without(self, atom: Atom) -> list[tuple[_Side, ...]]:
+        """As :func:`worst_cases`."""
+        found = self._found.get(atom)
+        if found is None:
+            cases = worst_cases(self._frame, atom, self.poly)
+            found = [tuple(_Side(self._frame, poly) for poly in sides) for sides in cases]
+            self._found[atom] = found
+        return found
+
+
+class _Side:
+    """A goal that is looked at when it is needed."""
+
+    __slots__ = ("_frame", "_goal", "_poly")
+
+    def __init__(self, frame: Frame, poly: Poly) -> None:
+        self._frame = frame
+        self._poly = poly
+        self._goal: _Goal | None = None
+
+    def goal(self) -> _Goal:
+        if self._goal is None:
+            self._goal = _Goal(self._frame, self._poly)
+        return self._goal
 
 
 def worst_cases(frame: Frame, atom: Atom, poly: Poly) -> list[tuple[Poly, ...]]:

@@ -41,7 +41,7 @@ class Touch:
     turns: tuple[Turn, ...] = ()
 
     def seen_from(self, point: int) -> tuple[int, ...]:
-        """Where a point lies seen from it: points of the same place are the same to :func:`held`."""
+        """Where a point lies, seen from it: points of one place are alike to :func:`held`."""
         side = (self.order > point) - (self.order < point)
         return side, *(n for n, turn in enumerate(self.turns) if turn.contains(point))
 
