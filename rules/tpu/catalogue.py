@@ -153,7 +153,7 @@ WHY: Final[dict[str, dict[str, str]]] = {
     "checker": {"CHKB-": "01-16"},
     "question": {"OQ-": "01-13"},
     "shown": {"OPRB-": "01-06"},
-    "compiler": {"TPU-A": "01 05", "TPU-D": "02", "TPU-E": "12 19"},
+    "compiler": {"TPU-E": "12"},
     "c-api": {"TPU-C": "44 50", "TPU-E": "20", "TPU-F": "03 04 14 15"},
     "second-hand": {"TPU-D": "20"},
 }

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from rules.tpu import ppl_memory
+from rules.tpu import ppl_memory, ppl_places
 from rules.tpu.ppl_kit import (
     AXES,
     INT4,
@@ -348,14 +348,18 @@ def layouts(op: Operation, chip: Chip) -> Iterator[Check]:
     for role, view in tensors(op):
         described_as = described(op).role(role)
         wanted = described_as.lies if described_as is not None else None
-        if wanted is None or not local(view) or not layout(view) or view.strides is not None:
+        if wanted is None or not wanted.layout or not local(view) or not layout(view):
             continue
         mode, fact = wanted.layout, wanted.fact
         mine = layout(view)
+        coincide = E.TRUE if mine == mode else _coincide(view, mine, mode, chip)
+        if view.strides is not None or coincide is E.TRUE:
+            yield from ppl_places.laid(op, role, view, wanted, chip)
+            continue
         yield check(
             op,
             role,
-            E.TRUE if mine == mode else _coincide(view, mine, mode, chip),
+            coincide,
             f"{role} is {mode}",
             f"{role} of `pl.{function(op)}` has to be {mode}; it is {mine}",
             fact,
@@ -365,7 +369,8 @@ def layouts(op: Operation, chip: Chip) -> Iterator[Check]:
 
 
 def _laid(instruction: Instruction) -> tuple[str, ...]:
-    return tuple(role.lies.fact for role in instruction.roles if role.lies is not None)
+    laid = (role.lies for role in instruction.roles)
+    return tuple(lies.fact for lies in laid if lies is not None and lies.layout)
 
 
 def _coincide(view: View, mine: str, wanted: str, chip: Chip) -> Bool:

@@ -45,7 +45,7 @@ def _about(role: Role, instruction: Instruction) -> str:
         parts.append(role.dtypes.words)
     if role.placed is not None:
         parts.append(f"{role.placed.dtype}, {role.placed.layout}")
-    if role.lies is not None:
+    if role.lies is not None and role.lies.layout:
         parts.append(role.lies.layout)
     if role.takes is Takes.OPERATOR:
         admitted = [o.admitted for o in instruction.operators if o.role == role.name]

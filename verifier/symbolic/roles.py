@@ -204,14 +204,6 @@ Shape: TypeAlias = (
 
 
 @dataclass(frozen=True, slots=True)
-class Lies:
-    """The layout that the function takes an operand to have."""
-
-    layout: str
-    fact: str
-
-
-@dataclass(frozen=True, slots=True)
 class Codes:
     """The numbers that mean something, under the flags of the call; ``wrong``: of any other."""
 
@@ -241,6 +233,33 @@ class Unit(Enum):
     ROW = "a row of the execution units"
     #: of a row; of a word where strides are given
     ROW_UNLESS_STRIDED = "a row of the execution units, unless strides are given"
+
+
+@dataclass(frozen=True, slots=True)
+class Lies:
+    """How the function takes an operand to lie, and what its address is a multiple of.
+
+    ``layout``: empty where the function takes strides. ``unit``: by the layout if it is not said;
+    operands of the types ``single`` start at any word.
+    """
+
+    layout: str
+    fact: str
+    unit: Unit | None = None
+    single: frozenset[int] = frozenset()
+
+    @property
+    def multiple(self) -> Unit:
+        """What the address is a multiple of: packed layouts take any word (LAY-K)."""
+        return self.unit or (Unit.WORD if self.layout == "compact" else Unit.ROW)
+
+
+@dataclass(frozen=True, slots=True)
+class FirstLane:
+    """The operand starts in lane 0, unless it is of one of the types ``single``."""
+
+    fact: str
+    single: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -345,6 +364,7 @@ class Role:
     #: before that generation a number may stand for it, which goes everywhere
     number_until: str = ""
     lies: Lies | None = None
+    first_lane: FirstLane | None = None
     placed: Placed | None = None
     apart: Apart | None = None
     codes: Codes | None = None

@@ -249,6 +249,8 @@ class View:
     picked: Picked | None = None
     #: strides in elements that were given by hand (PPL); None: those of the layout
     strides: tuple[Expr, ...] | None = None
+    #: the shape that operations see of a tensor with more memory (PPL): this view is a part of it
+    real: tuple[Expr, ...] | None = None
     #: an exact view of the bytes that an inexact one reinterprets, if there is one
     base: View | None = None
 

@@ -101,10 +101,10 @@ def make_tensor(machine: Machine, call: Call) -> object:
         machine.unmodelled("ppl.make_tensor", call.span)
         return Opaque(f"the tensor made by {call.text}")
     real = four(machine, given.get("tensor_shape"), "the tensor shape", memory)
-    mode = given.get("align_mode")
     layout = "aligned"
+    mode = given.get("align_mode")
     if mode is not None and isinstance(mode.value, Enumerator):
-        layout = LAYOUTS.get(mode.value.name, "aligned")
+        layout = LAYOUTS.get(mode.value.name, layout)
     spans = {name: argument.span for name, argument in given.items()}
     made = machine.allocate(
         call.target_name or "tensor",
@@ -120,7 +120,7 @@ def make_tensor(machine: Machine, call: Call) -> object:
         machine.unmodelled("ppl.make_tensor", call.span)
         return made
     _within_block(machine, made, memory, real, spans.get("tensor_shape", call.span))
-    return box(machine, made, real, call.span)
+    return replace(box(machine, made, real, call.span), real=real)
 
 
 def _within_block(
@@ -443,7 +443,8 @@ def _as_shape(machine: Machine, view: View, shape: Sequence[Expr], span: Span) -
             for a, b in zip(old[:2], shape[:2], strict=True)
         )
         if same_lanes or not view.buffer.on_chip:
-            return views.refactor(machine, view, shape)
+            found = views.refactor(machine, view, shape)
+            return found if found.exact else _loose(view, found.axes, found.reason)
     if all(a is b or machine.decide(E.le(b, a)) is True for a, b in zip(old, shape, strict=True)):
         return box(machine, view, shape, span)
     storage = view.storage

@@ -156,6 +156,7 @@ def substitute_view(view: View, replacement: Substitution) -> View:
         axes=tuple(Axis(axis.symbol, replacement.expr(axis.size)) for axis in view.axes),
         coords=tuple(replacement.expr(coord) for coord in view.coords),
         dtype=replace(view.dtype, code=replacement.expr(view.dtype.code)),
+        real=None if view.real is None else tuple(replacement.expr(size) for size in view.real),
         mask=replacement.bool(view.mask),
         bounds=tuple(
             replace(

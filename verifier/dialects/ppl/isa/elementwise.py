@@ -24,6 +24,7 @@ from verifier.dialects.ppl.isa.shared import (
     function,
     like,
     number,
+    on_rows,
     option,
     repeated,
     source,
@@ -35,8 +36,20 @@ from verifier.dialects.ppl.isa.shared import (
 from verifier.hardware import dtypes as dt
 from verifier.hardware.capabilities import Capability
 from verifier.symbolic.instruction import Instruction, Trait
-from verifier.symbolic.roles import Crossed, Lies, Limit, Match, PerChannel, SameType, Types
+from verifier.symbolic.roles import (
+    Crossed,
+    Lies,
+    Limit,
+    Match,
+    PerChannel,
+    SameType,
+    StartLanes,
+    Types,
+    Unit,
+)
 
+#: what a comparison chooses from
+_CHOSEN: Final = Lies("aligned", "TPU-B13")
 _BINARY: Final = "dst*, src0*, src1*"
 _UNARY: Final = "dst*, src*"
 
@@ -143,11 +156,11 @@ def _selected(name: str, sign: str) -> Instruction:
         f"tiu.{name}",
         f"dst = src2 where src0 {sign} src1, else src3",
         f"{_BINARY}, src2*, src3*",
-        target("dst", taken, like("src2", "TPU-B13")),
+        target("dst", taken, like("src2", "TPU-B13"), lies=on_rows("TPU-B13")),
         vector("src0", taken, like("src1", "TPU-B13"), shape=elements()),
         vector("src1", taken, shape=elements()),
-        vector("src2", taken, like("src3", "TPU-B13"), shape=elements()),
-        vector("src3", taken, shape=elements()),
+        vector("src2", taken, like("src3", "TPU-B13"), shape=elements(), lies=_CHOSEN),
+        vector("src3", taken, shape=elements(), lies=_CHOSEN),
         result=NEW,
     )
 
@@ -157,20 +170,23 @@ def _extreme(name: str, what: str, sign: str) -> Instruction:
         f"tiu.{name}",
         f"out0 = {what}(src0, src1), out1 = src2 where src0 {sign} src1, else src3",
         "out0*, out1*, src0*, src1*, src2*, src3*",
-        target("out0"),
-        target("out1"),
-        *(vector(f"src{k}") for k in range(4)),
+        target("out0", lies=on_rows("TPU-B13")),
+        target("out1", lies=on_rows("TPU-B13")),
+        *(vector(f"src{k}") for k in (0, 1)),
+        *(vector(f"src{k}", lies=_CHOSEN) for k in (2, 3)),
     )
 
 
 def _correlated(name: str, what: str) -> Instruction:
+    vectors = on_rows("TPU-B24")
     return function(
         f"tiu.{name}",
         f"dst = {what} of each element of src0 with each of src1",
         _BINARY,
-        target(shape=Crossed(("src0", "src1"), "TPU-B24")),
-        *(vector(role, same=like("dst", "TPU-B24")) for role in ("src0", "src1")),
+        target(shape=Crossed(("src0", "src1"), "TPU-B24"), lies=vectors),
+        *(vector(role, same=like("dst", "TPU-B24"), lies=vectors) for role in ("src0", "src1")),
         result=NEW,
+        lanes=StartLanes(("TPU-B24",), ("dst", "src1")),
     )
 
 
@@ -233,14 +249,14 @@ def _scaled(name: str, what: str, signature: str, *roles: str) -> Instruction:
         f"tiu.{name}",
         f"dst = {what}, with a number for each channel",
         signature,
-        target("dst", taken, like("src", "TPU-B15", (EVERY, FP32))),
-        source("src", taken),
+        target("dst", taken, like("src", "TPU-B15", (EVERY, FP32)), lies=on_rows("TPU-B15")),
+        source("src", taken, lies=on_rows("TPU-B15")),
         *(
             vector(
                 role,
                 taken,
                 shape=PerChannel("dst", "TPU-B15"),
-                lies=Lies("compact", "TPU-B15"),
+                lies=Lies("compact", "TPU-B15", Unit.ELEMENT),
             )
             for role in roles
         ),

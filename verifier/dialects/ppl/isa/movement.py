@@ -14,6 +14,7 @@ from verifier.dialects.ppl.isa.shared import (
     function,
     like,
     number,
+    on_rows,
     repeated,
     source,
     target,
@@ -23,7 +24,7 @@ from verifier.dialects.ppl.isa.shared import (
 from verifier.hardware.capabilities import Capability
 from verifier.symbolic.effects import Call
 from verifier.symbolic.instruction import Instruction, Trait
-from verifier.symbolic.roles import Counted, In, Lies, Permuted, Role, Spread, Takes
+from verifier.symbolic.roles import Counted, FirstLane, In, Lies, Permuted, Role, Spread, Takes
 from verifier.symbolic.values import Enumerator
 
 _REPEATABLE: Final = frozenset({Trait.REPEATABLE})
@@ -76,15 +77,21 @@ def _transposed(
     )
 
 
-def _in_lanes(name: str, summary: str, lies: Lies | None = None) -> Instruction:
-    """A transposition between the lanes."""
+def _in_lanes(name: str, summary: str, fact: str, lies: Lies, first: str) -> Instruction:
+    """A transposition between the lanes; ``first``: the operand that starts in lane 0."""
+    lane = FirstLane(fact)
     return function(
         f"tiu.{name}",
         summary,
         _MOVES,
-        target(shape=Permuted("src", _always(_CW), "TPU-E04"), lies=lies),
-        source(),
+        target(
+            shape=Permuted("src", _always(_CW), "TPU-E04"),
+            lies=lies,
+            first_lane=lane if first == "dst" else None,
+        ),
+        source(lies=on_rows(fact), first_lane=lane if first == "src" else None),
         moves_out="TPU-E05",
+        lanes=None,
     )
 
 
@@ -100,24 +107,34 @@ _TIU: Final = (
         "tiu.move_cross_lane",
         "dst = src, in other lanes",
         _MOVES,
-        target(),
-        source(),
+        target(lies=on_rows("TPU-E02")),
+        source(lies=on_rows("TPU-E02")),
         moves_out="TPU-E02",
+        lanes=None,
     ),
-    _in_lanes("transpose_wc", "dst = src with c and w exchanged, where w is the larger"),
+    _in_lanes(
+        "transpose_wc",
+        "dst = src with c and w exchanged, where w is the larger",
+        "TPU-E05",
+        on_rows("TPU-E05"),
+        "dst",
+    ),
     _in_lanes(
         "transpose_cw",
         "dst = src with c and w exchanged, where c is the larger",
+        "TPU-E04",
         Lies("row-aligned", "TPU-E04"),
+        "src",
     ),
     function(
         "tiu.broadcast",
         "dst = the one channel of src in so many lanes",
         f"{_MOVES}, |, npu_num=0",
-        target(shape=Spread("src", "TPU-E01")),
-        source(),
+        target(shape=Spread("src", "TPU-E01"), lies=Lies("aligned", "TPU-E01")),
+        source(lies=Lies("aligned", "TPU-E01")),
         number("npu_num", about="how many lanes; 0: all"),
         result=NEW,
+        lanes=None,
     ),
     function("tiu.zero", "dst = 0", "dst*", target()),
     function("tiu.fill", "dst = value", "dst*, value*", target(), vector("value")),

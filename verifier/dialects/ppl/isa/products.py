@@ -25,9 +25,14 @@ from verifier.dialects.ppl.isa.shared import (
 )
 from verifier.hardware.capabilities import Capability
 from verifier.symbolic.instruction import Trait
-from verifier.symbolic.roles import Lies
+from verifier.symbolic.roles import Lies, StartLanes, Unit
 
 _ALIGNED: Final = Lies("aligned", "TPU-D11")
+_WORDS: Final = Lies("", "TPU-D11", Unit.WORD)
+_MATRIX: Final = Lies("aligned", "TPU-D02")
+_FIRST_LANE: Final = StartLanes(("TPU-D11",), first=True)
+#: the left matrix goes to all lanes
+_LEFT_FREE: Final = StartLanes(("TPU-D02",), ("dst", "right", "bias"))
 _TRANSPOSITION: Final = (
     option("ltrans", "the left matrix is given with rows for columns"),
     option("rtrans", "the right matrix is given with rows for columns"),
@@ -69,43 +74,48 @@ MM2: Final = function(
     "ltrans=False, rtrans=False, rst_trans=False, result_add=False, out_dtype=void, "
     "has_bias=False, do_relu=False, do_rq=False, saturate=False, "
     "round_mode=RM_HALF_AWAY_FROM_ZERO",
-    target("dst", types(INT32, "TPU-D17", when=unless_set("do_rq")), adds="result_add"),
-    source("left", _BYTES),
-    source("right", _BYTES),
-    vector("bias"),
+    target(
+        "dst", types(INT32, "TPU-D17", when=unless_set("do_rq")), adds="result_add", lies=_ALIGNED
+    ),
+    source("left", _BYTES, lies=_ALIGNED),
+    source("right", _BYTES, lies=_ALIGNED),
+    vector("bias", lies=_WORDS),
     vector("r_zp"),
     vector("requant"),
     *_TRANSPOSITION,
     option("do_rq", "the sums are requantised"),
     needs=(Capability.INTEGER_PRODUCTS, "TPU-D05"),
     traits=_SECOND | {Trait.INTEGERS},
+    lanes=_FIRST_LANE,
 )
 MM: Final = function(
     "tiu.mm",
     "dst = left @ right + bias, of integers: rows along n, columns along c and w",
     "dst*, left*, right*, bias=None, ltrans=False, rtrans=False, result_add=False, lshift=0, "
     "rshift=0, do_relu=False, round_mode=RM_HALF_UP",
-    target("dst", types(INTS, "TPU-D04"), adds="result_add"),
-    source("left", types(INTS, "TPU-D04")),
-    source("right", types(INTS, "TPU-D04")),
-    vector("bias"),
+    target("dst", types(INTS, "TPU-D04"), adds="result_add", lies=_MATRIX),
+    source("left", types(INTS, "TPU-D04"), lies=_MATRIX),
+    source("right", types(INTS, "TPU-D04"), lies=_MATRIX),
+    vector("bias", lies=_MATRIX),
     *_TRANSPOSITION,
     number("lshift"),
     number("rshift"),
     needs=_HAS_FIRST,
     traits=_FIRST | {Trait.INTEGERS},
+    lanes=_LEFT_FREE,
 )
 FMM: Final = function(
     "tiu.fmm",
     "dst = left @ right + bias, of floats: rows along n, columns along c and w",
     "dst*, left*, right*, bias=None, ltrans=False, result_add=False",
-    target("dst", types(FP32, "TPU-D04"), adds="result_add"),
-    source("left", types(FP32, "TPU-D04")),
-    source("right", types(FP32, "TPU-D04")),
-    vector("bias"),
+    target("dst", types(FP32, "TPU-D04"), adds="result_add", lies=_MATRIX),
+    source("left", types(FP32, "TPU-D04"), lies=_MATRIX),
+    source("right", types(FP32, "TPU-D04"), lies=_MATRIX),
+    vector("bias", lies=_MATRIX),
     *(part for part in _TRANSPOSITION if part.role.name in ("ltrans", "result_add")),
     needs=_HAS_FIRST,
     traits=_FIRST,
+    lanes=_LEFT_FREE,
 )
 
 INSTRUCTIONS: Final = (FMM2, MM2, MM, FMM)

@@ -16,6 +16,7 @@ from verifier.dialects.ppl.isa.shared import (
     function,
     like,
     number,
+    on_rows,
     option,
     source,
     target,
@@ -26,7 +27,7 @@ from verifier.dialects.ppl.isa.shared import (
 from verifier.hardware import dtypes as dt
 from verifier.hardware.capabilities import Capability
 from verifier.symbolic.instruction import Instruction, Picks, Trait
-from verifier.symbolic.roles import In, Lies, Limit, PerChannel
+from verifier.symbolic.roles import FirstLane, In, Lies, Limit, PerChannel, StartLanes, Unit
 
 _NARROW_INDEX: Final = dt.codes("uint8", "uint16")
 _UINT16: Final = dt.codes("uint16")
@@ -38,6 +39,17 @@ _QUANTISES: Final = frozenset({Trait.QUANTISES})
 _SORTS: Final = frozenset({Trait.SORTS})
 
 
+def _lanes(picks: Picks, fact: str) -> StartLanes:
+    """Tables, and what is picked of them, share lanes; an index of rows does as well."""
+    return StartLanes((fact,), () if picks is Picks.ROWS else ("dst", "param"))
+
+
+def _index_lane(name: str, picks: Picks, fact: str) -> FirstLane | None:
+    """Pairs of coordinates are packed from lane 0 on."""
+    elements = name.startswith("tiu.") and picks is Picks.ELEMENTS
+    return FirstLane(fact) if elements else None
+
+
 def _gather(name: str, picks: Picks, codes: frozenset[int], fact: str, more: str) -> Instruction:
     lies = Lies("row-aligned", fact) if picks is Picks.ROWS else None
     return function(
@@ -46,9 +58,10 @@ def _gather(name: str, picks: Picks, codes: frozenset[int], fact: str, more: str
         f"dst*, param*, index*{more}",
         target("dst", None, like("param", fact), lies=lies),
         source("param", lies=lies),
-        source("index", types(codes, fact)),
+        source("index", types(codes, fact), first_lane=_index_lane(name, picks, fact)),
         traits=_GATHERS,
         picks=picks,
+        lanes=_lanes(picks, fact),
     )
 
 
@@ -60,9 +73,10 @@ def _scatter(name: str, picks: Picks, codes: frozenset[int], fact: str, more: st
         f"dst*, param*, index*{more}",
         updated("dst", None, like("param", fact), lies=lies),
         source("param", lies=lies),
-        source("index", types(codes, fact)),
+        source("index", types(codes, fact), first_lane=_index_lane(name, picks, fact)),
         traits=_SCATTERS,
         picks=picks,
+        lanes=_lanes(picks, fact),
     )
 
 
@@ -92,11 +106,12 @@ _SELECTED: Final = (
         "tiu.mask_select",
         "dst = the elements of each row of src where mask is set, dst_cnt = how many",
         "dst*, dst_cnt*, src*, mask*",
-        target(),
-        target("dst_cnt", types(_UINT16, "TPU-E10")),
-        source(),
-        source("mask"),
+        target(lies=on_rows("TPU-E10")),
+        target("dst_cnt", types(_UINT16, "TPU-E10"), lies=Lies("compact", "TPU-E10")),
+        source(lies=on_rows("TPU-E10")),
+        source("mask", lies=on_rows("TPU-E10")),
         traits=_SORTS,
+        lanes=StartLanes(("TPU-E10",)),
     ),
     function(
         "tiu.nonzero",
@@ -112,15 +127,15 @@ _SELECTED: Final = (
         "dst = the elements of src where mask is set",
         "dst*, src*, mask*",
         target(memories=_CHOSEN),
-        source(),
-        source("mask"),
+        source(lies=on_rows("TPU-F10")),
+        source("mask", lies=on_rows("TPU-F10")),
     ),
     function(
         "dma.nonzero",
         "dst = where src is not zero",
         "dst*, src*",
         target(memories=_CHOSEN),
-        source(),
+        source(lies=on_rows("TPU-F10")),
     ),
     function(
         "dma.mask_batch_bcast",
@@ -172,17 +187,19 @@ def _quantised(
         f"tiu.{name}",
         summary,
         f"dst*, src*, {more}",
-        target("dst", types(made, fact)),
-        source("src", types(taken, fact)),
+        target("dst", types(made, fact), lies=on_rows("TPU-E19")),
+        source("src", types(taken, fact), lies=on_rows("TPU-E19")),
         *parts,
         needs=None if needs is None else (needs, fact),
         traits=_QUANTISES,
+        lanes=StartLanes(("TPU-E19",)),
     )
 
 
 def _of_channels(fact: str, columns: int) -> Part:
     """Scale and offset of each channel, or multiplier, shift and offset, if they are no numbers."""
-    return vector("quant", shape=PerChannel("dst", fact, columns), lies=Lies("compact", fact))
+    lies = Lies("compact", fact, Unit.PAIR)
+    return vector("quant", shape=PerChannel("dst", fact, columns), lies=lies)
 
 
 def _shift(fact: str) -> Part:

@@ -17,6 +17,7 @@ from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.instruction import Engines, Instruction, Made, Picks, Reader, Result, Trait
 from verifier.symbolic.roles import (
     Elements,
+    FirstLane,
     In,
     Lies,
     Limit,
@@ -24,6 +25,7 @@ from verifier.symbolic.roles import (
     Role,
     SameType,
     Shape,
+    StartLanes,
     Takes,
     Types,
 )
@@ -112,6 +114,7 @@ def _role(
     shape: Shape | None,
     lies: Lies | None,
     memories: In | None,
+    first_lane: FirstLane | None = None,
 ) -> Role:
     return Role(
         name=name,
@@ -121,6 +124,7 @@ def _role(
         same_dtype=same,
         shape=shape,
         lies=lies,
+        first_lane=first_lane,
         others=_OTHER_NAMES.get(name, ()),
     )
 
@@ -141,9 +145,11 @@ def source(
     shape: Shape | None = None,
     lies: Lies | None = None,
     memories: In | None = None,
+    first_lane: FirstLane | None = None,
 ) -> Part:
     """A tensor that is read."""
-    return Part(_role(name, Takes.TILE, dtypes, same, shape, lies, memories), (_read(name),))
+    role = _role(name, Takes.TILE, dtypes, same, shape, lies, memories, first_lane)
+    return Part(role, (_read(name),))
 
 
 def vector(
@@ -169,9 +175,10 @@ def target(
     lies: Lies | None = None,
     memories: In | None = None,
     adds: str = "",
+    first_lane: FirstLane | None = None,
 ) -> Part:
     """A tensor that is written; ``adds``: a flag that says if what was there is added to."""
-    role = _role(name, Takes.TILE, dtypes, same, shape, lies, memories)
+    role = _role(name, Takes.TILE, dtypes, same, shape, lies, memories, first_lane)
     if adds:
         added = Writes(role=name, effect=lambda call: flag(call, adds), decides=_USED.why)
         return Part(role, (), (added,))
@@ -283,6 +290,13 @@ NEW: Final = Joined()
 # ----------------------------------------------------------------------------- functions
 
 _TIU: Final = In(LOCAL, ("TPU-A12",))
+#: each lane computes with what lies in its own memory
+TOGETHER: Final = StartLanes(("TPU-A05",))
+
+
+def on_rows(fact: str) -> Lies:
+    """The operand has strides of its own, and starts at a row of the execution units."""
+    return Lies("", fact)
 
 
 def function(
@@ -297,10 +311,13 @@ def function(
     moves_out: str = "",
     traits: frozenset[Trait] = frozenset(),
     picks: Picks | None = None,
+    lanes: StartLanes | None = TOGETHER,
 ) -> Instruction:
     """A function of ``pl.tiu``, ``pl.dma``, ``pl.sdma`` or ``pl.hau`` by its name there.
 
     ``result``: what it returns where its destination, the first parameter, is left out.
+    ``lanes``: which operands of a function of ``pl.tiu`` start in one lane; None: those of a
+    function that moves data from lane to lane.
     """
     engine = name.partition(".")[0]
     roles = tuple(part.role for part in parts)
@@ -328,4 +345,5 @@ def function(
         moves_out=moves_out,
         traits=traits,
         picks=picks,
+        lanes=lanes if engine == "tiu" else None,
     )

@@ -17,6 +17,7 @@ from verifier.dialects.ppl.isa.shared import (
     function,
     like,
     number,
+    on_rows,
     option,
     source,
     target,
@@ -25,12 +26,15 @@ from verifier.dialects.ppl.isa.shared import (
 )
 from verifier.hardware.capabilities import Capability
 from verifier.symbolic.instruction import Instruction, Trait
-from verifier.symbolic.roles import Lies, Limit, PerChannel
+from verifier.symbolic.roles import FirstLane, Lies, Limit, PerChannel, StartLanes, Unit
 
 _FLOAT: Final = (Capability.FLOAT8, FP8)
 _WIDE: Final = (Capability.WIDE_POOLS, INT16 | INT32)
 _POOL: Final = "dst*, src*, kernel*, padding*, stride*, dilation*"
 
+#: pools have no strides: planes lie as the layout has them, in the lanes of the result
+_PLANES: Final = Lies("aligned", "TPU-C40")
+_POOLED: Final = StartLanes(("TPU-C40",), ("dst", "src"))
 #: strides, dilations and pads have four bits
 _MOST: Final = 15
 
@@ -63,11 +67,12 @@ def _extreme(name: str, what: str, needs: tuple[Capability, str] | None = None) 
         f"tiu.{name}",
         f"dst = the {what} of each window of src",
         _POOL,
-        target("dst", None, like("src", "TPU-C40")),
-        source("src", types(FLOATS | INT8, "TPU-C40", _FLOAT, _WIDE)),
+        target("dst", None, like("src", "TPU-C40"), lies=_PLANES),
+        source("src", types(FLOATS | INT8, "TPU-C40", _FLOAT, _WIDE), lies=_PLANES),
         *_window("TPU-C40", 7)[:-1],
         needs=needs,
         traits=frozenset({Trait.POOLS}),
+        lanes=_POOLED,
     )
 
 
@@ -75,16 +80,35 @@ _POOL_AVG: Final = function(
     "tiu.pool_avg",
     "dst = the sum of each window of src, times scale",
     f"{_POOL}, scale*, rshift=0, ins=None",
-    target("dst", None, like("src", "TPU-C41", (FLOATS | FP8, FP32), (INT8, INT8 | INT16 | INT32))),
-    source("src", types(FLOATS | INT8, "TPU-C40", _FLOAT, _WIDE)),
+    target(
+        "dst",
+        None,
+        like("src", "TPU-C41", (FLOATS | FP8, FP32), (INT8, INT8 | INT16 | INT32)),
+        lies=_PLANES,
+    ),
+    source("src", types(FLOATS | INT8, "TPU-C40", _FLOAT, _WIDE), lies=_PLANES),
     *_window("TPU-C40", 7),
     vector("scale"),
     traits=frozenset({Trait.POOLS}),
+    lanes=_POOLED,
 )
 
 #: one of three ways to convolve, and its fact
 _CONVOLVES: Final = frozenset({Trait.CONVOLVES})
 _DEPTHWISE: Final = frozenset({Trait.DEPTHWISE})
+
+
+#: the input of a convolution goes to all lanes
+_CONVOLVED: Final = StartLanes(("TPU-C01",), ("dst", "weight", "bias"))
+
+
+def _operands(layouts: dict[str, str], depthwise: bool) -> dict[str, Lies]:
+    """Weights and bias are packed; where they start depends on what they are (TPU-C02, TPU-C30)."""
+    unit = Unit.ELEMENT if depthwise else Unit.ROW
+    return {
+        role: Lies("compact", row, unit if role == "weight" else None, FP32)
+        for role, row in layouts.items()
+    }
 
 
 def _convolution(
@@ -102,15 +126,21 @@ def _convolution(
     numbers: tuple[Part, ...] = (),
     needs: tuple[Capability, str] | None = None,
 ) -> Instruction:
-    lies = {role: Lies("compact", row) for role, row in (layouts or {}).items()}
+    depthwise = Trait.DEPTHWISE in traits
+    lies = _operands(layouts or {}, depthwise)
     taken = types(INT8 | INT4, "TPU-C10") if integers else types(FLOATS, "TPU-C03", _FLOAT)
-    made = target("dst", types(INT8 | INT16 | INT32, "TPU-C10"), adds="result_add" * adds)
+    planes = Lies("aligned", "TPU-C30") if depthwise else None
+    result = planes or on_rows("TPU-C02")
+    first = None if depthwise else FirstLane("TPU-C10" if integers else "TPU-C01", FP32)
+    wide = types(INT8 | INT16 | INT32, "TPU-C10")
+    made = target("dst", wide, adds="result_add" * adds, lies=result)
     weight = vector("weight", taken, lies=lies.get("weight"))
     # one for each channel of what is made (TPU-C30)
-    each = PerChannel("dst", "TPU-C30") if Trait.DEPTHWISE in traits else None
+    each = PerChannel("dst", "TPU-C30") if depthwise else None
     bias = vector("bias", shape=each, lies=lies.get("bias"))
     if not integers:
-        made = target("dst", None, like("src", "TPU-C03", (EVERY, FP32)), adds="result_add" * adds)
+        same = like("src", "TPU-C03", (EVERY, FP32))
+        made = target("dst", None, same, adds="result_add" * adds, lies=result)
         weight = vector("weight", None, like("src", "TPU-C06"), lies=lies.get("weight"))
         # the bias of a result of 16 bits: where the chip has it
         single = like("src", "TPU-C04", (EVERY, FP32), needs=Capability.HALF_BIAS)
@@ -120,7 +150,7 @@ def _convolution(
         summary,
         signature,
         made,
-        source("src", taken),
+        source("src", taken, lies=planes, first_lane=first),
         weight,
         bias,
         *_window(fact, inserted, steps=Trait.TRANSPOSED not in traits),
@@ -128,6 +158,7 @@ def _convolution(
         *numbers,
         needs=needs,
         traits=traits | ({Trait.INTEGERS} if integers else frozenset()),
+        lanes=StartLanes(("TPU-C30",)) if depthwise else _CONVOLVED,
     )
 
 
