@@ -18,6 +18,7 @@ from rules.tpu.ppl_kit import (
     function,
     having,
     implies,
+    product,
     traits,
 )
 from verifier.dialects.names import PPL
@@ -33,6 +34,7 @@ from verifier.symbolic.trace import Operation
 def shapes(op: Operation, chip: Chip) -> Iterator[Check]:
     """Rows, columns and the sum of left, right and result go together."""
     left, right, target = op.view("left"), op.view("right"), op.view("dst")
+    yield from biases(op, chip)
     if left is None or right is None or target is None:
         return
     a, b, out = left.shape, right.shape, target.shape
@@ -74,6 +76,29 @@ def _equal(op: Operation, role: str, what: str, a: Expr, other: str, b: Expr, fa
     views = (op.view("left"), op.view("right"))
     relation = "do not go with"
     return equal(op, role, what, a, other, b, fact, relation=relation, views=views)
+
+
+def biases(op: Operation, chip: Chip) -> Iterator[Check]:
+    """A bias has a number for each column of the right matrix."""
+    bias, right = op.view("bias"), op.view("right")
+    if bias is None or right is None:
+        return
+    b = right.shape
+    second = Trait.SECOND_PRODUCTS in traits(op)
+    columns = E.ite(flag(op, "rtrans"), b[1], b[3]) if second else b[1] * b[3]
+    mine = product(bias.shape)
+    yield check(
+        op,
+        "bias",
+        E.eq(mine, columns),
+        "bias has a number for each column of right",
+        f"the bias of `pl.{function(op)}` has not one number for each column",
+        "TPU-D02",
+        values=(("elements of bias", mine), ("columns of right", columns)),
+        views=(right,),
+        exact=False,
+        reason="which shapes a bias may have is not documented",
+    )
 
 
 def forms(op: Operation, chip: Chip) -> Iterator[Check]:

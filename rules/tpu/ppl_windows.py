@@ -8,6 +8,7 @@ from typing import Final
 
 from rules.tpu.ppl_dtypes import types
 from rules.tpu.ppl_kit import (
+    AXES,
     INT16,
     INT32,
     SIGNED,
@@ -26,6 +27,7 @@ from rules.tpu.ppl_kit import (
     numbers,
     traits,
 )
+from verifier.hardware import dtypes as dt
 from verifier.hardware.capabilities import Capability
 from verifier.hardware.chips import Chip
 from verifier.rulebase import Check
@@ -177,6 +179,51 @@ def _outer_sizes(op: Operation, source: View, target: View) -> Iterator[Check]:
         )
 
 
+def weights(op: Operation, chip: Chip) -> Iterator[Check]:
+    """There are weights for each output channel, each input channel and each element of a window.
+
+    Those of a convolution are packed in groups of input channels (TPU-C05).
+    """
+    weight, source, target = op.view("weight"), op.view("src"), op.view("dst")
+    kernel = numbers(op, "kernel")
+    if weight is None or source is None or target is None or kernel is None or len(kernel) != 2:
+        return
+    taps = kernel[0] * kernel[1]
+    n, c, h, w = weight.shape
+    values = [(f"{axis} of weight", size) for axis, size in zip(AXES, weight.shape, strict=True)]
+    if Trait.DEPTHWISE in traits(op):
+        fine = E.and_(E.eq(h, kernel[0]), E.eq(w, kernel[1]))
+        text, fact = "weight is [1, c of dst, rows, columns of the window]", "TPU-C30"
+    else:
+        group = _group(weight, chip)
+        blocks = taps * E.ceildiv(source.shape[1], group)
+        packed = E.and_(E.eq(h, blocks), E.eq(w, group))
+        fine = E.or_(packed, E.and_(E.eq(group, 1), E.eq(h * w, blocks)))
+        text = "weight is [1, c of dst, rows * columns * groups of input channels, channels each]"
+        fact = "TPU-C05"
+        values += [("channels of a group", group), ("groups * rows * columns", blocks)]
+    yield check(
+        op,
+        "weight",
+        E.and_(E.eq(n, 1), E.eq(c, target.shape[1]), fine),
+        text,
+        f"the weights of `pl.{function(op)}` are not those of its channels and its window",
+        fact,
+        values=(*values, ("c of dst", target.shape[1]), ("c of src", source.shape[1])),
+        views=(source,),
+        help=("`pl.get_nic(dtype)` says how many input channels are in a group",),
+    )
+
+
+def _group(weight: View, chip: Chip) -> Expr:
+    """Input channels that lie together (CHIP-24)."""
+    table = {
+        code: chip.groups.get(name, max(chip.lanes * dt.BYTE // dt.BITS[name], 1))
+        for name, code in dt.CODES.items()
+    }
+    return E.table("channels per group", weight.dtype.code, table)
+
+
 def options(op: Operation, chip: Chip) -> Iterator[Check]:
     """Options that exclude each other, or that the chip does not have."""
     name = function(op)
@@ -315,6 +362,20 @@ pl.dma.store(target, b)
     "out_ptr, src_ptr",
     "out_ptr: fp16[1, 40, 10, 12], src_ptr: fp16[1, 24, 10, 12]",
 )
+_WEIGHTS: Final = (
+    _CONV.replace("[1, 24, 10", "[1, 33, 10")
+    .replace(
+        "pl.dma.load(a, source)\n",
+        "pl.dma.load(a, source)\n"
+        "    weights = pl.gtensor([1, 40, 18, 32], pl.GLOBAL, w_ptr)\n"
+        "    w = pl.make_tensor([1, 40, 18, 32], pl.float16, align_mode=pl.TPU_COMPACT)\n"
+        "    pl.dma.load_compact(w, weights)\n",
+    )
+    .replace("a, 0.125,", "a, w,")
+    .replace("out_dtype=pl.float16", "out_dtype=pl.float16, has_bias=False")
+    .replace("sample(out_ptr, src_ptr)", "sample(out_ptr, src_ptr, w_ptr)")
+    .replace("contract (", "contract (w_ptr: fp16[1, 40, 18, 32], ")
+)
 
 
 declare(
@@ -357,6 +418,20 @@ declare(
     ),
     _CONV,
     concerns=having(*WINDOWS),
+)
+declare(
+    "ppl-weight-shape",
+    "PPL054",
+    "operation",
+    "there are weights for each output channel, input channel and element of the window",
+    "The instruction reads as many weights as channels and window say, in groups of input "
+    "channels: of a tensor of another shape it reads others, or what lies behind.",
+    ("TPU-C05", "TPU-C30"),
+    weights,
+    _WEIGHTS.replace("[1, 40, 18, 32]", "[1, 40, 9, 32]"),
+    _WEIGHTS,
+    concerns=having(Trait.CONVOLVES, Trait.DEPTHWISE),
+    silent=True,
 )
 declare(
     "ppl-window-options",

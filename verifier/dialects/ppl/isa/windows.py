@@ -98,6 +98,8 @@ _CONVOLVES: Final = frozenset({Trait.CONVOLVES})
 _DEPTHWISE: Final = frozenset({Trait.DEPTHWISE})
 
 
+#: the zero point of the weights of each channel
+_POINTS: Final = PerChannel("dst", "TPU-C12")
 #: the input of a convolution goes to all lanes
 _CONVOLVED: Final = StartLanes(("TPU-C01",), ("dst", "weight", "bias"))
 
@@ -135,8 +137,8 @@ def _convolution(
     wide = types(INT8 | INT16 | INT32, "TPU-C10")
     made = target("dst", wide, adds="result_add" * adds, lies=result)
     weight = vector("weight", taken, lies=lies.get("weight"))
-    # one for each channel of what is made (TPU-C30)
-    each = PerChannel("dst", "TPU-C30") if depthwise else None
+    # one for each channel of what is made
+    each = PerChannel("dst", "TPU-C30" if depthwise else "TPU-C05")
     bias = vector("bias", shape=each, lies=lies.get("bias"))
     if not integers:
         same = like("src", "TPU-C03", (EVERY, FP32))
@@ -154,7 +156,7 @@ def _convolution(
         weight,
         bias,
         *_window(fact, inserted, steps=Trait.TRANSPOSED not in traits),
-        *(vector(role) for role in vectors),
+        *(vector(role, shape=_POINTS if role == "quant" else None) for role in vectors),
         *numbers,
         needs=needs,
         traits=traits | ({Trait.INTEGERS} if integers else frozenset()),
