@@ -6,10 +6,10 @@ no status and no precondition depends on. Each names the cost as the documentati
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
-from rules.nki import kit
+from rules.nki import kinds, kit
 from rules.nki.kit import register
 from rules.nki.operands.access import free_pattern
 from rules.nki.samples import Examples, Shape, kernel
@@ -63,6 +63,7 @@ def advise(
     sources: tuple[str, ...],
     *,
     concerns: Callable[[Instruction], bool] | None = None,
+    enforces: Callable[[Instruction], Iterable[str]] | None = None,
     operations: tuple[str, ...] = (),
     of_trace: Callable[[Trace, Target], Iterator[Check]] | None = None,
 ) -> None:
@@ -77,6 +78,7 @@ def advise(
             on="operation" if of_trace is None else "trace",
             check=check if of_trace is None else of_trace,
             concerns=concerns,
+            enforces=enforces,
             operations=operations,
             replayed=COMPILED,
             severity="note",
@@ -103,7 +105,7 @@ def _moves(instruction: Instruction) -> bool:
 
 
 def _copies(instruction: Instruction) -> bool:
-    return Trait.COPIES in instruction.traits
+    return Trait.COPIES in instruction.traits and instruction.computes
 
 
 def _streams(instruction: Instruction) -> bool:
@@ -403,7 +405,7 @@ advise(
         "engine=nisa.engine.gpsimd)",
     ),
     ("NKI ISA reference, tensor_tensor",),
-    operations=("isa.tensor_tensor", "isa.tensor_scalar"),
+    concerns=lambda i: Engine.GPSIMD in i.engines.on_request and bool(i.operators),
 )
 
 
@@ -419,8 +421,7 @@ def _converted(operation: Operation, target: Target) -> Iterator[Check]:
         "integers of 32 bits keep their type",
         f"{operation.call_text} converts integers of 32 bits through float32, exact up to 2**24",
         "keep the type, or make sure that the values are small",
-        "CPY05",
-        "AFS05",
+        kit.described(operation).converts,
         values=(("bits of the source", source.dtype.bits),),
     )
 
@@ -430,7 +431,7 @@ advise(
     10,
     "integers of 32 bits are copied without a conversion",
     "A conversion goes through float32, which holds integers up to 2**24 exactly.",
-    ("CPY05", "AFS05"),
+    (),
     _converted,
     _examples(
         (128, 640),
@@ -442,7 +443,7 @@ advise(
         ((128, 640), "float32"),
     ),
     ("NKI ISA reference, tensor_copy, affine_select",),
-    operations=("isa.tensor_copy", "isa.affine_select"),
+    enforces=lambda i: (i.converts,) if i.converts else (),
 )
 
 
@@ -479,7 +480,7 @@ advise(
         "nisa.tensor_scalar(dst=result, data=x_tile, op0=nl.multiply, operand0=2.0)",
     ),
     ("NKI ISA reference, dma_copy",),
-    operations=("isa.dma_copy",),
+    concerns=kinds.with_traits(Trait.DMA, Trait.COPIES),
 )
 
 

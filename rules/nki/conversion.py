@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from rules.nki import kinds
 from rules.nki.kit import at_least
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Note, Replayed, Rule, Shown, register
 from verifier.symbolic import expr as E
+from verifier.symbolic.instruction import Trait
 from verifier.symbolic.trace import Operation
 
 
@@ -69,7 +71,7 @@ register(
         ),
         facts=("NKI-DCP03",),
         on="operation",
-        operations=("isa.dma_copy",),
+        concerns=kinds.with_traits(Trait.DMA, Trait.COPIES),
         check=_store_conversion,
         severity="warning",
         remark=True,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rules.beta1 import TWINS
-from rules.nki import kit, twins
+from rules.nki import kinds, kit, twins
 from rules.nki.kit import at_least, check, register
 from rules.nki.samples import kernel
 from verifier.hardware import dtypes as dt
@@ -153,7 +153,9 @@ register(
         ),
         facts=("TSC06",),
         on="operation",
-        operations=("isa.tensor_scalar",),
+        concerns=kinds.both(
+            *(kinds.taking(role, Takes.VECTOR) for role in ("operand0", "operand1"))
+        ),
         severity="warning",
         check=_scalar_operand_dtype,
         sources=("NKI ISA tensor_scalar",),
@@ -299,7 +301,7 @@ register(
         ),
         facts=("MST02", "MST03", "MST05"),
         on="operation",
-        operations=("isa.memset",),
+        concerns=kinds.taking("value", Takes.CONSTANT),
         check=_memset_value,
         sources=("NKI ISA memset", "NKI migration guide 0.3, strict type matching"),
         failing=kernel(

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rules.nki import kit, twins
+from rules.nki import kinds, kit, twins
 from rules.nki.kit import check, register
 from rules.nki.samples import kernel, variants
+from verifier.hardware.engines import Engine
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Rule
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
-from verifier.symbolic.roles import Counted, Limit, Sized
+from verifier.symbolic.instruction import Instruction, Trait
+from verifier.symbolic.roles import Counted, Limit, Sized, Takes
 from verifier.symbolic.tensors import View
 from verifier.symbolic.trace import Operation
 from verifier.symbolic.values import IndexMask
@@ -139,7 +141,7 @@ register(
         facts=("IOT02", "IOT03", "IOT04", "AFS02", "AFS07"),
         twins=twins.PREDICATES,
         on="operation",
-        operations=("isa.iota", "isa.affine_select"),
+        concerns=kinds.taking("pattern", Takes.INTEGERS),
         check=_index_pattern,
         sources=("NKI ISA iota, affine_select",),
         failing=_INDEX_PATTERN.failing,
@@ -330,12 +332,7 @@ register(
         ),
         facts=("LGA01", "LGA02", "LGA04", "LGA05", "LGA08", "P14", "TPK02", "TPK03", "L32"),
         on="operation",
-        operations=(
-            "isa.local_gather",
-            "isa.nc_n_gather",
-            "isa.topk",
-            "language.gather_flattened",
-        ),
+        concerns=kinds.either(kinds.with_traits(Trait.GATHERS), kinds.with_traits(Trait.SORTS)),
         check=_gather,
         sources=("NKI ISA local_gather, nc_n_gather, topk", "NKI 0.6 known issues"),
         failing=kernel(
@@ -395,6 +392,12 @@ def _gpsimd_result(op: Operation, target: Target) -> Iterator[Check]:
     yield from kit.sized(op, "dst", f"the shape that {kit.described(op).short} writes")
 
 
+def _sizes_its_result(instruction: Instruction) -> bool:
+    """Whether it is a program of GpSimd whose result has a size that follows from its data."""
+    dst, engines = instruction.role("dst"), instruction.engines
+    return engines.default is Engine.GPSIMD and dst is not None and isinstance(dst.shape, Sized)
+
+
 register(
     Rule(
         id="gpsimd-result-shape",
@@ -407,11 +410,7 @@ register(
         ),
         facts=("PRD02", "SQB01", "NZC03", "OQ37"),
         on="operation",
-        operations=(
-            "isa.tensor_partition_reduce",
-            "isa.sequence_bounds",
-            "isa.nonzero_with_count",
-        ),
+        concerns=_sizes_its_result,
         check=_gpsimd_result,
         sources=("NKI ISA tensor_partition_reduce, sequence_bounds, nonzero_with_count",),
         failing=kernel(

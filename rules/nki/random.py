@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from typing import Final
 
-from rules.nki import kit
+from rules.nki import kinds, kit
 from rules.nki.kit import check, register
 from rules.nki.operands.memories import SBUF
 from rules.nki.samples import kernel
@@ -18,6 +18,7 @@ from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Rule
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.instruction import Trait
 from verifier.symbolic.roles import Limit
 from verifier.symbolic.tensors import View
 from verifier.symbolic.trace import Operation
@@ -114,12 +115,8 @@ register(
         ),
         facts=("RND02", "SED01", "L10", "RSS01", "RGT01", "BUF33", "H89"),
         on="operation",
-        operations=(
-            "isa.rand2",
-            "isa.set_rng_seed",
-            "isa.rand_set_state",
-            "isa.rand_get_state",
-            "language.random_seed",
+        concerns=kinds.either(
+            kinds.with_traits(Trait.GENERATOR), kinds.both(kinds.taking("min"), kinds.taking("max"))
         ),
         check=_random_state,
         sources=("NKI ISA rand_set_state, rand_get_state, set_rng_seed, rand2",),

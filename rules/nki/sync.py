@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from rules.nki import kit, twins
+from rules.nki import kinds, kit, twins
 from rules.nki.kit import check, register
 from rules.nki.operands.memories import SBUF
 from rules.nki.samples import kernel, variants
@@ -15,6 +15,7 @@ from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Rule
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
+from verifier.symbolic.instruction import Trait
 from verifier.symbolic.tensors import StorageKind, View
 from verifier.symbolic.trace import Operation
 from verifier.symbolic.values import RankGroups
@@ -64,7 +65,7 @@ register(
         ),
         facts=("REG03", "REG04", "BUF39"),
         on="operation",
-        operations=("isa.register_load", "isa.register_store"),
+        concerns=kinds.with_traits(Trait.REGISTERS),
         check=_register_operand,
         sources=("NKI ISA register_load, register_store",),
         failing=kernel(
@@ -153,7 +154,7 @@ register(
         ),
         facts=("BAR01", "BUF37"),
         on="operation",
-        operations=("isa.core_barrier",),
+        concerns=lambda i: i.waits,
         check=_core_barrier,
         sources=("NKI ISA core_barrier",),
         failing=_CORE_BARRIER.failing,
@@ -220,7 +221,7 @@ register(
         ),
         facts=("SRV01", "SRV02", "SRV03", "BUF38"),
         on="operation",
-        operations=("isa.sendrecv",),
+        concerns=kinds.exchanges,
         check=_sendrecv,
         sources=("NKI ISA sendrecv",),
         failing=kernel(
@@ -418,15 +419,7 @@ register(
         ),
         facts=("K01", "K03", "K04", "K05", "K06", "K07", "K09", "K13"),
         on="operation",
-        operations=(
-            "collectives.all_reduce",
-            "collectives.all_gather",
-            "collectives.all_gather_v",
-            "collectives.all_to_all",
-            "collectives.all_to_all_v",
-            "collectives.reduce_scatter",
-            "collectives.collective_permute",
-        ),
+        concerns=kinds.with_traits(Trait.COLLECTIVE),
         check=_collective,
         sources=("NKI collectives",),
         twins=twins.COLLECTIVES,

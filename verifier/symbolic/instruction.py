@@ -167,12 +167,20 @@ class Trait(Enum):
     DMA = "moves data by DMA"
     COLLECTIVE = "is between ranks"
     COPIES = "copies a tile, or converts it"
+    TURNS = "exchanges partitions and free elements"
+    STATISTICS = "counts elements, and has their mean and their spread"
+    REGISTERS = "exchanges one element with a register"
+    GENERATOR = "seeds a generator of random numbers, or reads its state"
     RANDOM = "draws numbers: twice the same call is not the same"
     #: barriers, registers, code of one's own, addresses out of registers
     NO_LANES = "does not stream tiles through the lanes of an engine"
     LANGUAGE = "is of the language: the compiler of Beta 1 makes instructions of it as it needs"
     #: the same constant, or sums that the memory makes
     REPEATABLE = "may be done to the same elements by several cores"
+    # -- of NeuronCores and TPUs
+    GATHERS = "picks rows or elements by index"
+    QUANTISES = "converts between numbers and quantised ones"
+    SORTS = "picks or orders elements by what they are"
     # -- of TPUs
     POOLS = "folds windows"
     CONVOLVES = "multiplies windows with weights, and adds up"
@@ -181,10 +189,7 @@ class Trait(Enum):
     INTEGERS = "computes with integers"
     FIRST_PRODUCTS = "multiplies matrices with their rows along n"
     SECOND_PRODUCTS = "multiplies matrices with their rows along c"
-    GATHERS = "picks rows or elements by index"
     SCATTERS = "puts rows or elements where an index says"
-    QUANTISES = "converts between numbers and quantised ones"
-    SORTS = "picks or orders elements by what they are"
     INITIALISES = "prepares the device: before all transfers and computation"
     POLLS = "waits until all is done"
     STARTS_PARALLEL = "from here on transfers and computation run side by side"
@@ -327,6 +332,8 @@ class Instruction:
     repeats_until: str = ""
     #: a fact: it does not convert
     keeps_type: str = ""
+    #: a fact: it converts through float32
+    converts: str = ""
     #: when the target limits how much it sends at once
     sends_little: When | None = None
     skips: Skips | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rules.nki import kit
+from rules.nki import kinds, kit
 from rules.nki.dma import twins
 from rules.nki.kit import check, register
 from rules.nki.samples import variants
@@ -13,6 +13,7 @@ from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Rule
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.roles import Takes
 from verifier.symbolic.tensors import View
 from verifier.symbolic.trace import Operation
 
@@ -161,7 +162,7 @@ register(
         facts=("DCM01", "DCM04", "DCM05", "DCM06", "DCM10"),
         twins=twins.COMPUTED,
         on="operation",
-        operations=("isa.dma_compute",),
+        concerns=kinds.both(kinds.by_dma, kinds.taking("srcs", Takes.TILES)),
         check=_dma_compute,
         sources=("NKI ISA dma_compute",),
         failing=_DMA_COMPUTE.failing,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rules.nki import kit
+from rules.nki import kinds, kit
 from rules.nki.dma.memories import OFF_CHIP, REACHED
 from rules.nki.kit import at_least, check, register
 from rules.nki.operands.memories import SBUF
@@ -13,6 +13,7 @@ from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Rule
 from verifier.symbolic import expr as E
+from verifier.symbolic.instruction import Trait
 from verifier.symbolic.roles import Takes
 from verifier.symbolic.tensors import View
 from verifier.symbolic.trace import Operation
@@ -59,7 +60,7 @@ def _compute_sizes(op: Operation) -> Iterator[Check]:
                 E.eq(dst.elements, source.elements),
                 f"elements of srcs[{position}] == elements of dst",
                 f"srcs[{position}] and dst have different numbers of elements",
-                "DCM02",
+                *kit.described(op).counted,
                 values=(
                     ("elements of dst", dst.elements),
                     (f"elements of srcs[{position}]", source.elements),
@@ -104,9 +105,9 @@ register(
             "shapes may differ, their element counts may not: either the rest of the destination "
             "keeps what it had, or the source runs out."
         ),
-        facts=("D01", "DCP01", "L23", "DCM02"),
+        facts=("D01", "DCP01"),
         on="operation",
-        operations=("isa.dma_copy", "isa.dma_compute", "language.atomic_rmw", "language.store"),
+        enforces=lambda i: i.counted,
         check=_dma_size,
         sources=("NKI ISA dma_copy, tile size", "NKI ISA dma_compute, tile size"),
         failing=_DMA_SIZE.failing,
@@ -177,7 +178,7 @@ register(
         ),
         facts=("D02", "DCP02", "B27", "DCM03", "BUF35"),
         on="operation",
-        operations=("isa.dma_copy", "isa.dma_compute"),
+        concerns=lambda i: kinds.by_dma(i) and Trait.TURNS not in i.traits,
         check=_dma_buffers,
         sources=("NKI ISA dma_copy, memory types", "NKI migration guide 0.3, dma_copy"),
         failing=_DMA_BUFFERS.failing,
@@ -278,7 +279,7 @@ register(
         ),
         facts=("L20", "L21", "L24"),
         on="operation",
-        operations=("language.load", "language.store", "language.load_transpose2d"),
+        concerns=kinds.both(kinds.with_traits(Trait.DMA, Trait.LANGUAGE), kinds.moves),
         check=_load_store,
         sources=("NKI language load, store, load_transpose2d",),
         failing=_LOAD_STORE_OPERANDS.failing,
@@ -363,7 +364,7 @@ register(
         ),
         facts=("D04", "D12", "DTR03"),
         on="operation",
-        operations=("isa.dma_copy", "isa.dma_transpose"),
+        concerns=kinds.both(kinds.by_dma, kinds.moves),
         check=_dma_dtype,
         sources=("NKI DMA overview", "NKI migration guide 0.3, dge_mode type matching"),
         failing=_DMA_DTYPE.failing,

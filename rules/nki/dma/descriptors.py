@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rules.nki import kit, twins
+from rules.nki import kinds, kit, twins
 from rules.nki.kit import at_least, check, register
 from rules.nki.samples import variants
 from verifier.hardware.capabilities import Capability
@@ -157,7 +157,7 @@ register(
         ),
         facts=("D03", "D05", "D06", "D07", "D08", "H74", "H75", "DCP04", "DCP05", "D09"),
         on="operation",
-        operations=("isa.dma_copy", "isa.dma_transpose"),
+        concerns=kinds.both(kinds.by_dma, kinds.moves),
         check=_dge_mode,
         sources=("NKI ISA dma_copy", "NKI descriptor generation guide"),
         twins=twins.DGE_MODE,
@@ -229,15 +229,7 @@ register(
         ),
         facts=("D09", "K12", "H88"),
         on="operation",
-        operations=(
-            "isa.dma_copy",
-            "isa.dma_transpose",
-            "collectives.all_reduce",
-            "collectives.all_gather",
-            "collectives.reduce_scatter",
-            "collectives.all_to_all",
-            "collectives.collective_permute",
-        ),
+        concerns=kinds.taking("priority"),
         check=_dma_priority,
         sources=("NKI ISA dma_copy", "Trainium3 architecture, DMA traffic shaping"),
         failing=_DMA_PRIORITY.failing,
@@ -298,9 +290,9 @@ register(
             "Skipping elements whose address is out of range is a feature of indirect accesses. "
             "On static addresses it hides a mistake that could be found before running."
         ),
-        facts=("D10", "DTR11", "DCM09"),
+        facts=(),
         on="operation",
-        operations=("isa.dma_copy", "isa.dma_transpose", "isa.dma_compute"),
+        enforces=lambda i: (i.skips.fact,) if i.skips is not None else (),
         check=_oob_mode,
         sources=("NKI ISA dma_transpose", "NKI 0.4 release notes, dma_compute"),
         failing=_OOB_MODE.failing,

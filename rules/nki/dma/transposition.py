@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from rules.nki import kit
+from rules.nki import kinds, kit
 from rules.nki.dma import twins
 from rules.nki.dma.memories import OFF_CHIP, REACHED
 from rules.nki.kit import at_least, check, register
@@ -109,7 +109,7 @@ register(
         ),
         facts=("DTR01", "DTR02"),
         on="operation",
-        operations=("isa.dma_transpose",),
+        concerns=kinds.TRANSPOSES_BY_DMA,
         check=_dma_transpose_shape,
         sources=("NKI ISA dma_transpose", "NKI migration guide 0.4"),
         failing=_DMA_TRANSPOSE_SHAPE.failing,
@@ -182,7 +182,7 @@ register(
         ),
         facts=("BUF36", "OQ13"),
         on="operation",
-        operations=("isa.dma_transpose",),
+        concerns=kinds.TRANSPOSES_BY_DMA,
         check=_dma_transpose_buffers,
         sources=("NKI ISA dma_transpose",),
         failing=_DMA_TRANSPOSE_BUFFERS.failing,
@@ -366,7 +366,7 @@ register(
         facts=("DTR04", "DTR05", "DTR06", "DTR07", "DTR08", "DTR09", "H75", "OQ17"),
         twins=twins.TRANSPOSED,
         on="operation",
-        operations=("isa.dma_transpose",),
+        concerns=kinds.TRANSPOSES_BY_DMA,
         check=_dma_transpose_size,
         sources=("NKI ISA dma_transpose", "NKI 0.6 release notes"),
         failing=_DMA_TRANSPOSE_SIZE.failing,

@@ -7,14 +7,14 @@ from itertools import combinations
 from typing import Final
 
 from rules.beta1 import TWINS
-from rules.nki import kit
+from rules.nki import kinds, kit
 from rules.nki.kit import at_least, check, register
 from rules.nki.samples import variants
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Rule
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
-from verifier.symbolic.instruction import Instruction
+from verifier.symbolic.instruction import Instruction, Trait
 from verifier.symbolic.roles import Takes
 from verifier.symbolic.trace import Operation
 
@@ -243,7 +243,7 @@ register(
         ),
         facts=("L33",),
         on="operation",
-        operations=("language.where",),
+        concerns=kinds.both(kinds.with_traits(Trait.LANGUAGE), kinds.taking("condition")),
         check=_where_shapes,
         sources=("NKI language where",),
         failing=_WHERE_SHAPES.failing,
@@ -329,7 +329,7 @@ register(
         ),
         facts=("X69",),
         on="operation",
-        operations=("language.assign",),
+        concerns=lambda i: not i.signatures and kinds.taking("value", Takes.TILE)(i),
         check=_assignment_shape,
         sources=("Beta 1 errors, store destination smaller than the other shape",),
         twins=TWINS["assignment-shape"],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rules.nki import kit
+from rules.nki import kinds, kit
 from rules.nki.kit import at_least, check, register
 from rules.nki.matmul.calls import double_row, tile_size, transposes
 from rules.nki.samples import variants
@@ -249,7 +249,7 @@ register(
         ),
         facts=("MMU18", "MMU19", "MMU20", "MMU21", "H70"),
         on="operation",
-        operations=("isa.nc_matmul",),
+        concerns=kinds.MULTIPLIES,
         check=_double_row,
         sources=("NKI ISA nc_matmul, performance mode", "Trainium2 architecture, Double FP8"),
         failing=_MATMUL_DOUBLE_ROW.failing,

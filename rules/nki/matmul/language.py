@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rules.nki import kit
+from rules.nki import kinds, kit
 from rules.nki.kit import at_least, check, register
 from rules.nki.operands.memories import SBUF
 from rules.nki.samples import variants
@@ -12,6 +12,7 @@ from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Rule
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool
+from verifier.symbolic.instruction import Trait
 from verifier.symbolic.tensors import View
 from verifier.symbolic.trace import Operation
 
@@ -122,7 +123,7 @@ register(
         ),
         facts=("L26", "L27", "L28"),
         on="operation",
-        operations=("language.matmul",),
+        concerns=kinds.with_traits(Trait.SUMS, Trait.LANGUAGE),
         check=_language_matmul,
         sources=("NKI language matmul", "NKI 0.4 known issues"),
         failing=_LANGUAGE_MATMUL.failing,

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rules.nki import kit, twins
+from rules.nki import kinds, kit, twins
 from rules.nki.kit import check, register
 from rules.nki.samples import variants
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Rule
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool
+from verifier.symbolic.instruction import Trait
 from verifier.symbolic.tensors import View
 from verifier.symbolic.trace import Operation
 
@@ -102,7 +103,7 @@ register(
         ),
         facts=("MMX03", "MMX04", "MMX05"),
         on="operation",
-        operations=("isa.nc_matmul_mx",),
+        concerns=kinds.with_traits(Trait.PACKED),
         check=_mx_dtypes,
         sources=("NKI ISA nc_matmul_mx, data types",),
         failing=_mx("float_scales", 64, 96, 256, scale="nl.bfloat16"),
@@ -232,7 +233,7 @@ register(
         ),
         facts=("MMX06", "MMX07", "MMX08", "MMX10", "P15"),
         on="operation",
-        operations=("isa.nc_matmul_mx",),
+        concerns=kinds.with_traits(Trait.PACKED),
         check=_mx_shape,
         sources=("NKI ISA nc_matmul_mx, tile size", "MX matmul guide, scale tensor"),
         twins=twins.MX_SCALES,
@@ -301,7 +302,7 @@ register(
         ),
         facts=("MMX11", "QMX06"),
         on="operation",
-        operations=("isa.nc_matmul_mx", "isa.quantize_mx"),
+        concerns=kinds.either(kinds.with_traits(Trait.PACKED), kinds.with_traits(Trait.QUANTISES)),
         check=_mx_scale_start,
         sources=("MX matmul guide, packing scale values",),
         failing=_MX_SCALE_START.failing,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rules.nki import kit
+from rules.nki import kinds, kit
 from rules.nki.kit import at_least, check, register
 from rules.nki.matmul.calls import transposes
 from rules.nki.samples import variants
@@ -143,7 +143,7 @@ register(
         ),
         facts=("MMU07", "MMU08", "H83"),
         on="operation",
-        operations=("isa.nc_matmul",),
+        concerns=kinds.MULTIPLIES,
         check=_result_dtype,
         sources=("NKI ISA nc_matmul, data types",),
         failing=_MATMUL_RESULT_DTYPE.failing,
@@ -244,7 +244,7 @@ register(
         ),
         facts=("MMU09", "MMU10", "MMU11", "T05", "T06", "H84"),
         on="operation",
-        operations=("isa.nc_matmul",),
+        concerns=kinds.MULTIPLIES,
         check=_dtypes,
         sources=("NKI ISA nc_matmul, data types",),
         failing=_MATMUL_DTYPES.failing,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rules.nki import kit
+from rules.nki import kinds, kit
 from rules.nki.kit import check, register
 from rules.nki.matmul.calls import free_columns, tile_size
 from rules.nki.samples import variants
@@ -129,7 +129,7 @@ register(
         ),
         facts=("MMU03",),
         on="operation",
-        operations=("isa.nc_matmul",),
+        concerns=kinds.MULTIPLIES,
         check=_stationary_size,
         sources=("NKI ISA nc_matmul, tile size",),
         failing="""\
@@ -217,7 +217,7 @@ register(
         ),
         facts=("MMU04", "MMU05"),
         on="operation",
-        operations=("isa.nc_matmul",),
+        concerns=kinds.MULTIPLIES,
         check=_moving_size,
         sources=("NKI ISA nc_matmul, tile size",),
         failing="""\

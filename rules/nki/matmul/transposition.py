@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rules.beta1 import TWINS
-from rules.nki import kit
+from rules.nki import kinds, kit
 from rules.nki.kit import at_least, check, register
 from rules.nki.operands.memories import PSUM, SBUF
 from verifier.hardware.engines import Engine
@@ -88,7 +88,7 @@ register(
         ),
         facts=("TRN01",),
         on="operation",
-        operations=("isa.nc_transpose",),
+        concerns=kinds.TRANSPOSES,
         check=_transpose_shape,
         sources=("NKI ISA nc_transpose, layout",),
         failing=_transposing("flip", (96, 40), (96, 40)),
@@ -135,7 +135,7 @@ register(
         ),
         facts=("TRN02", "TRN03", "TRN07"),
         on="operation",
-        operations=("isa.nc_transpose",),
+        concerns=kinds.TRANSPOSES,
         check=_transpose_size,
         sources=("NKI ISA nc_transpose, tile size", "NKI 0.4 release notes"),
         twins=TWINS["transpose-size"],
@@ -178,7 +178,7 @@ register(
         ),
         facts=("TRN04", "TRN05", "BUF03", "BUF04"),
         on="operation",
-        operations=("isa.nc_transpose",),
+        concerns=kinds.TRANSPOSES,
         check=_transpose_buffers,
         sources=("NKI ISA nc_transpose, memory types",),
         failing=_transposing("turn", (90, 70), (70, 90), buffer="sbuf", engine="tensor"),
@@ -216,7 +216,7 @@ register(
         ),
         facts=("TRN06",),
         on="operation",
-        operations=("isa.nc_transpose",),
+        concerns=kinds.TRANSPOSES,
         check=_transpose_dtype,
         sources=("NKI ISA nc_transpose, data types",),
         failing=_transposing("cast_flip", (60, 20), (20, 60), turned="float32"),

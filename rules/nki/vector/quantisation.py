@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rules.nki import kit
+from rules.nki import kinds, kit
 from rules.nki.kit import check, register
 from rules.nki.matmul.mx import scales_fit
 from rules.nki.samples import kernel
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Rule
 from verifier.symbolic import expr as E
+from verifier.symbolic.instruction import Trait
 from verifier.symbolic.trace import Operation
 
 
@@ -84,7 +85,7 @@ register(
         ),
         facts=("QMX03", "QMX04", "QMX05"),
         on="operation",
-        operations=("isa.quantize_mx",),
+        concerns=kinds.with_traits(Trait.QUANTISES),
         check=_quantize_shape,
         sources=("NKI ISA quantize_mx, tile size",),
         failing=kernel(

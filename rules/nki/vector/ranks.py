@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rules.beta1 import TWINS
-from rules.nki import kit
+from rules.nki import kinds, kit
 from rules.nki.kit import check, register
 from rules.nki.samples import variants
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Rule
 from verifier.symbolic import expr as E
+from verifier.symbolic.instruction import Trait
 from verifier.symbolic.trace import Operation
 
 
@@ -71,7 +72,7 @@ register(
         ),
         facts=("A08", "STT05"),
         on="operation",
-        operations=("isa.exponential", "isa.scalar_tensor_tensor"),
+        concerns=lambda i: any(r.rank for r in i.roles) and not kinds.searches(i),
         check=_rank,
         of_rank=True,
         sources=("NKI ISA exponential", "Beta 1 scalar_tensor_tensor"),
@@ -110,7 +111,7 @@ register(
         ),
         facts=("L29",),
         on="operation",
-        operations=("language.transpose",),
+        concerns=kinds.with_traits(Trait.TURNS, Trait.LANGUAGE, but=(Trait.DMA,)),
         check=_language_transpose,
         sources=("NKI language transpose",),
         twins=TWINS["language-transpose"],

@@ -10,6 +10,7 @@ from rules.nki.samples import kernel
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Rule
 from verifier.symbolic import expr as E
+from verifier.symbolic.instruction import Trait
 from verifier.symbolic.trace import Operation
 
 
@@ -145,7 +146,7 @@ register(
         ),
         facts=("RED03",),
         on="operation",
-        operations=("isa.tensor_reduce",),
+        concerns=lambda i: i.reduces is not None and Trait.LANGUAGE not in i.traits,
         check=_reduce_result_shape,
         sources=("NKI ISA tensor_reduce, tile size",),
         failing=kernel(

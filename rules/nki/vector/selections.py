@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rules.nki import kit
+from rules.nki import kinds, kit
 from rules.nki.kit import check, register
 from rules.nki.samples import kernel
 from verifier.hardware import dtypes as dt
@@ -66,7 +66,7 @@ register(
         ),
         facts=("RSL05", "RSL06"),
         on="operation",
-        operations=("isa.range_select",),
+        concerns=kinds.taking("range_start"),
         check=_range_select,
         sources=("NKI ISA range_select",),
         failing=kernel(

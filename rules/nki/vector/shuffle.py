@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rules.nki import kit
+from rules.nki import kinds, kit
 from rules.nki.kit import check, register
 from rules.nki.operands.partitions import start_predicate
 from rules.nki.samples import kernel
@@ -121,7 +121,7 @@ register(
         ),
         facts=("SHF01", "SHF02", "SHF03", "P11"),
         on="operation",
-        operations=("isa.nc_stream_shuffle",),
+        concerns=kinds.taking("shuffle_mask"),
         check=_shuffle,
         sources=("NKI ISA nc_stream_shuffle",),
         failing=kernel(

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rules.nki import kit, twins
+from rules.nki import kinds, kit, twins
 from rules.nki.kit import check, register
 from rules.nki.samples import kernel
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Rule
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
+from verifier.symbolic.instruction import Trait
 from verifier.symbolic.tensors import View
 from verifier.symbolic.trace import Operation
 
@@ -96,7 +97,7 @@ register(
         facts=("BNS01", "BNS02", "BNS03", "BNA01", "BNA02"),
         twins=twins.STATISTICS,
         on="operation",
-        operations=("isa.bn_stats", "isa.bn_aggr"),
+        concerns=kinds.with_traits(Trait.STATISTICS),
         check=_bn_shape,
         sources=("NKI ISA bn_stats, bn_aggr",),
         failing=kernel(
@@ -120,7 +121,7 @@ register(
 
 
 def _max8_shape(op: Operation, target: Target) -> Iterator[Check]:
-    data_role = next(role for role in ("src", "data") if role in op.operands)
+    data_role = next(role.name for role in kit.described(op).roles if role.free and role.rank)
     data = op.view(data_role)
     if data is not None:
         yield from _searched(op, data_role, data)
@@ -172,7 +173,7 @@ register(
         ),
         facts=("TOP01", "TOP02", "TOP03", "TOP04", "TOP06", "TOP07", "OQ35"),
         on="operation",
-        operations=("isa.max8", "isa.nc_find_index8", "isa.nc_match_replace8"),
+        concerns=kinds.searches,
         check=_max8_shape,
         sources=("NKI ISA max8, nc_find_index8, nc_match_replace8",),
         failing=kernel(

@@ -18,8 +18,8 @@ LOOPS: Final = frozenset(
     f"language.{name}" for name in ("dynamic_range", "fori_loop", "while_loop")
 )
 ORDERED: Final = "language.no_reorder"
-#: functions that write to a register
-WRITES: Final = frozenset({"isa.register_load", "isa.register_move"})
+#: writes to a register, of its own: no instruction on tensors
+MOVE: Final = "isa.register_move"
 
 #: values of which it is not known whether they are a register
 _UNSEEN: Final = (Opaque,)
@@ -145,9 +145,9 @@ def _check(
 
 __all__ = [
     "LOOPS",
+    "MOVE",
     "ORDERED",
     "RULE",
-    "WRITES",
     "Order",
     "check_frozen",
     "check_step",

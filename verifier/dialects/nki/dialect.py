@@ -200,7 +200,7 @@ class NkiDialect(PlainDialect):
         if api.name in deviceloops.LOOPS:
             self._order.check(machine, call.span)
             deviceloops.check_step(machine, api.name, bound, call)
-        if api.name in deviceloops.WRITES:
+        if api.name == deviceloops.MOVE or (instruction and instruction.footprint.registers):
             deviceloops.check_frozen(machine, bound)
         if handler is not None:
             return handler(machine, bound, call)

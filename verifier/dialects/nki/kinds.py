@@ -109,8 +109,6 @@ _BY_NAME: Final[dict[str, Wanted]] = {
 #: parameters whose names mean something else elsewhere
 _OF: Final[dict[tuple[str, str], Wanted]] = {
     ("isa.register_alloc", "x"): _WHOLE._replace(facts=("REG01",)),
-    ("isa.nonzero_with_count", "index_offset"): _WHOLE._replace(facts=("NZC05",)),
-    ("isa.nonzero_with_count", "padding_val"): _WHOLE._replace(facts=("NZC05",)),
 }
 
 #: parameters of Beta 1 that take members of enumerations, or their names, without a default of it
@@ -141,7 +139,8 @@ def wanted(signature: Signature, parameter: Parameter) -> Wanted | None:
         old = signature.generation == "0.2" and signature.name == "isa.register_alloc"
         return special._replace(never=special.never - {Given.TENSOR}) if old else special
     if takes in (Takes.INTEGER, Takes.INTEGERS):
-        return _WHOLE if takes is Takes.INTEGER else _WHOLES
+        found = _WHOLE if takes is Takes.INTEGER else _WHOLES
+        return found._replace(facts=(role.constant,)) if role and role.constant else found
     if takes in (Takes.TILE, Takes.VECTOR) or signature.name in _ASK:
         return None
     return _of_default(parameter.default or "") or _BY_NAME.get(parameter.name)

@@ -14,6 +14,7 @@ from verifier.source import ir
 from verifier.source.ir import Span
 from verifier.symbolic.dialect import Declare
 from verifier.symbolic.expr import Bool
+from verifier.symbolic.instruction import Trait
 from verifier.symbolic.lanes import SystemAddress
 from verifier.symbolic.machine import Call, Machine
 from verifier.symbolic.pretty import pretty
@@ -81,7 +82,7 @@ class OkkDialect(PlainDialect):
             return Opaque(f"the result of `{call.text}` with arguments that are not followed")
         if instruction.name in isa.ANSWERS:
             return host.answer(machine, instruction, bound, call)
-        if instruction.short == "okkernel_assert":
+        if Trait.LOGS in instruction.traits:
             _assume(machine, bound)
         perform(machine, instruction, bound, call)
         return None

@@ -61,19 +61,19 @@ _MEMBERS: Final[dict[str, str]] = {m: kind for kind, members in ENUMS.items() fo
 #: dtype of ``pl.void``: take that of the operands
 VOID: Final = Enumerator("dtype", "void")
 
-#: functions of ``ppl.language`` that are no device functions
+#: functions of ``ppl.language`` that have no operands on the device
 HOST: Final[frozenset[str]] = frozenset(
     {
         "get_core_index", "get_core_num", "get_group_index", "get_group_num",
         "get_block_index", "get_block_num", "lane_num", "get_eu_num", "get_nic", "cdiv", "align",
-        "aligned_stride_4d", "get_stride", "enable_pipeline", "sync", "hau_poll", "tpu_poll",
-        "msg_send", "msg_wait", "fence", "lane_mask", "vset", "make_tensor", "gtensor",
+        "aligned_stride_4d", "get_stride", "make_tensor", "gtensor",
         "make_gtensor_permute", "get_scalar_dtype", "device_print", "static_print",
         "static_assert", "device_assert", "static_range", "constexpr", "quick_pooling", "pooling2",
         "exp_no_overflow", "sigmoid_fp32", "prelu", "relu", "flog", "mish_f32", "pow_f32",
         "softplus_f32", "softsign_fp32", "sqrt_fp32", "fsin", "fcos", "farcsin", "farccos", "ftan",
         "fcot", "sinh_fp32", "cosh_fp32", "tanh_fp32", "arcsinh_fp32", "arccosh_fp32",
         "arctanh_fp32",
+        *(i.short for i in isa.CONTROL.values()),
     }
 )  # fmt: skip
 

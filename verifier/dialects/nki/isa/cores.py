@@ -123,7 +123,7 @@ REGISTER_LOAD: Final = Instruction(
     roles=(tile("src"),),
     engines=Engines(Engine.SYNC),
     footprint=Footprint(reads=(decides("src", "a register takes it"),), registers=("dst",)),
-    traits=frozenset({Trait.NO_LANES}),
+    traits=frozenset({Trait.NO_LANES, Trait.REGISTERS}),
 )
 
 REGISTER_STORE: Final = Instruction(
@@ -135,7 +135,7 @@ REGISTER_STORE: Final = Instruction(
     roles=(tile("dst"),),
     engines=Engines(Engine.SYNC),
     footprint=Footprint(writes=written("dst")),
-    traits=frozenset({Trait.NO_LANES}),
+    traits=frozenset({Trait.NO_LANES, Trait.REGISTERS}),
 )
 
 BUILTIN_CUSTOM_OP: Final = Instruction(

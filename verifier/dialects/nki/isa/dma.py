@@ -119,7 +119,7 @@ DMA_COPY: Final = Instruction(
             Writes(role="dst", where=SOME, when=_SKIPS, effect=_folds),
         ),
     ),
-    traits=frozenset({Trait.DMA}),
+    traits=frozenset({Trait.DMA, Trait.COPIES}),
     skips=Skips("NKI-D10", advice=True),
     counted=_COUNTED,
 )
@@ -148,7 +148,7 @@ DMA_TRANSPOSE: Final = Instruction(
         reads=(Reads(role="src", fate=Carried(_axes_exchanged, moved=True)),), writes=written("dst")
     ),
     result=Turned("src"),
-    traits=frozenset({Trait.DMA}),
+    traits=frozenset({Trait.DMA, Trait.TURNS}),
     flattens="NKI-DTR09",
     skips=Skips("NKI-DTR11"),
     keeps_type="NKI-DTR03",
@@ -174,6 +174,7 @@ DMA_COMPUTE: Final = Instruction(
     footprint=Footprint(reads=(streamed("srcs"),), writes=written("dst")),
     traits=frozenset({Trait.DMA}),
     skips=Skips("NKI-DCM09"),
+    counted=("NKI-DCM02",),
 )
 
 _RANKS: Final = Limit(least=0, most=1, fact="NKI-SRV01")
@@ -255,7 +256,7 @@ LANGUAGE_LOAD_TRANSPOSE2D: Final = language(
     reads=(turned("src"),),
     engine=Engine.DMA,
     result=Turned("src"),
-    traits=frozenset({Trait.DMA}),
+    traits=frozenset({Trait.DMA, Trait.TURNS}),
 )
 
 LANGUAGE_ATOMIC_RMW: Final = Instruction(

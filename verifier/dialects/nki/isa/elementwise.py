@@ -267,6 +267,7 @@ TENSOR_COPY: Final = Instruction(
     footprint=copies("src"),
     result=Like(("src",)),
     traits=frozenset({Trait.COPIES}),
+    converts="NKI-CPY05",
 )
 
 

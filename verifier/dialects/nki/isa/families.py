@@ -163,6 +163,7 @@ def of_partition(
     results: Limit,
     *,
     beta1: str,
+    traits: frozenset[Trait] = frozenset(),
 ) -> Instruction:
     """So many numbers of each partition, made of all its elements."""
     assert results.most is not None
@@ -174,6 +175,7 @@ def of_partition(
         engines=Engines(Engine.VECTOR),
         footprint=Footprint(reads=(folded(data.name),), writes=written("dst")),
         result=Columns(data.name, results.most),
+        traits=traits,
     )
 
 

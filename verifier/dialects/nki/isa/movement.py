@@ -121,6 +121,7 @@ LOCAL_GATHER: Final = Instruction(
     engines=Engines(Engine.GPSIMD),
     footprint=gathers("src_buffer", "index"),
     result=GatheredByCore(),
+    traits=frozenset({Trait.GATHERS}),
 )
 
 NC_N_GATHER: Final = Instruction(
@@ -141,6 +142,7 @@ NC_N_GATHER: Final = Instruction(
     ),
     engines=Engines(Engine.GPSIMD),
     footprint=gathers("data", "indices"),
+    traits=frozenset({Trait.GATHERS}),
 )
 
 IOTA: Final = Instruction(
@@ -208,6 +210,7 @@ QUANTIZE_MX: Final = Instruction(
             Writes(role="dst_scale", where=scales("dst_scale", "src", packed=False)),
         ),
     ),
+    traits=frozenset({Trait.QUANTISES}),
 )
 
 LANGUAGE_GATHER_FLATTENED: Final = language(
@@ -222,7 +225,7 @@ LANGUAGE_GATHER_FLATTENED: Final = language(
     reads=gathers("data", "indices").reads,
     engine=Engine.GPSIMD,
     result=Gathered(),
-    traits=frozenset({Trait.NO_LANES}),
+    traits=frozenset({Trait.GATHERS, Trait.NO_LANES}),
 )
 
 INSTRUCTIONS: Final = (

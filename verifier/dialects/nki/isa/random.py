@@ -118,6 +118,7 @@ RAND_SET_STATE: Final = Instruction(
     engines=_OF_STATES,
     needs=(Capability.RANDOM_STATE, ("NKI-RSS01", "NKI-H78")),
     footprint=_seeds("src_seeds"),
+    traits=frozenset({Trait.GENERATOR}),
 )
 
 RAND_GET_STATE: Final = Instruction(
@@ -131,7 +132,7 @@ RAND_GET_STATE: Final = Instruction(
     engines=_OF_STATES,
     needs=(Capability.RANDOM_STATE, ("NKI-RGT01", "NKI-H78")),
     footprint=Footprint(writes=written("dst")),
-    traits=DRAWS,
+    traits=DRAWS | {Trait.GENERATOR},
 )
 
 SET_RNG_SEED: Final = Instruction(
@@ -143,6 +144,7 @@ SET_RNG_SEED: Final = Instruction(
     roles=(_one("src_seeds", "NKI-SED01", on_chip("NKI-BUF34")),),
     engines=Engines(Engine.VECTOR),
     footprint=_seeds("src_seeds"),
+    traits=frozenset({Trait.GENERATOR}),
 )
 
 LANGUAGE_RANDOM_SEED: Final = Instruction(
@@ -157,7 +159,7 @@ LANGUAGE_RANDOM_SEED: Final = Instruction(
     engines=Engines(Engine.VECTOR),
     footprint=_seeds("seed"),
     removal=("NKI-M024",),
-    traits=frozenset({Trait.LANGUAGE}),
+    traits=frozenset({Trait.LANGUAGE, Trait.GENERATOR}),
 )
 
 LANGUAGE_RAND: Final = language(

@@ -42,7 +42,15 @@ from verifier.hardware import dtypes as dt
 from verifier.hardware.engines import Engine
 from verifier.symbolic import expr as E
 from verifier.symbolic.effects import Call, Folded, Footprint, Index, Line, Reads
-from verifier.symbolic.instruction import Chain, Commands, Engines, Instruction, Reduction, Step
+from verifier.symbolic.instruction import (
+    Chain,
+    Commands,
+    Engines,
+    Instruction,
+    Reduction,
+    Step,
+    Trait,
+)
 from verifier.symbolic.roles import Limit, PerPartition, Sized, Streams, Types
 
 #: floats and integers of at most 16 bits
@@ -210,6 +218,7 @@ BN_STATS: Final = of_partition(
     tile("data", on_chip("NKI-BUF21")),
     exactly(2 * _TRIPLE, "NKI-BNS02"),
     beta1="data*, |, mask=None, dtype=None, **",
+    traits=frozenset({Trait.STATISTICS}),
 )
 
 BN_AGGR: Final = of_partition(
@@ -218,6 +227,7 @@ BN_AGGR: Final = of_partition(
     tile("data", on_chip("NKI-BUF21"), free=Limit(multiple_of=_TRIPLE, fact="NKI-BNA01")),
     exactly(2, "NKI-BNA02"),
     beta1="data*, |, mask=None, dtype=None, **",
+    traits=frozenset({Trait.STATISTICS}),
 )
 
 TENSOR_PARTITION_REDUCE: Final = Instruction(

@@ -37,7 +37,7 @@ from verifier.hardware.targets import CORE_PARTITIONS
 from verifier.symbolic import expr as E
 from verifier.symbolic.effects import SOME, Call, Footprint, Index, Where, Writes
 from verifier.symbolic.expr import Bool, Expr
-from verifier.symbolic.instruction import Commands, Engines, Instruction
+from verifier.symbolic.instruction import Commands, Engines, Instruction, Trait
 from verifier.symbolic.roles import Counted, Limit, PerPartition, Role, Sized, Streams, Takes, Types
 from verifier.symbolic.values import Enumerator
 
@@ -279,6 +279,7 @@ AFFINE_SELECT: Final = Instruction(
     operators=(admits("cmp_op", COMPARISONS, "NKI-AFS04"),),
     footprint=Footprint(reads=(streamed("on_true_tile", where=_SELECTED),), writes=written("dst")),
     result=Like(("on_true_tile",)),
+    converts="NKI-AFS05",
 )
 
 #: how many are found, or looked for, at once
@@ -385,6 +386,7 @@ TOPK: Final = Instruction(
         reads=(decides("src", "it is compared with the others"),),
         writes=written("val_dst", "idx_dst"),
     ),
+    traits=frozenset({Trait.SORTS}),
 )
 
 NONZERO_WITH_COUNT: Final = Instruction(
@@ -412,6 +414,8 @@ NONZERO_WITH_COUNT: Final = Instruction(
             for_gpsimd("NKI-BUF30"),
             dtypes=Types(dt.codes("float32", "int32"), "float32 or int32", "NKI-NZC02", "0.2"),
         ),
+        whole("index_offset", "NKI-NZC05"),
+        whole("padding_val", "NKI-NZC05"),
     ),
     engines=Engines(Engine.GPSIMD),
     needs=(Capability.NONZERO, ("NKI-NZC01", "NKI-H76")),

@@ -143,9 +143,9 @@ def constant(name: str, fact: str) -> Role:
     return Role(name=name, takes=Takes.CONSTANT, constant=fact)
 
 
-def whole(name: str) -> Role:
-    """An integer, of which rules say more."""
-    return Role(name=name, takes=Takes.INTEGER)
+def whole(name: str, fact: str = "") -> Role:
+    """An integer, of which rules say more; ``fact``: that it is one."""
+    return Role(name=name, takes=Takes.INTEGER, constant=fact)
 
 
 def wholes(name: str, value: Limit | None = None) -> Role:

@@ -247,6 +247,7 @@ NC_TRANSPOSE: Final = Instruction(
     engines=Engines(_transposing, engines("tensor vector"), "NKI-N21"),
     footprint=Footprint(reads=(turned("data"),), writes=written("dst")),
     result=TurnedByEngine("data"),
+    traits=frozenset({Trait.TURNS}),
     scratch=Scratch(
         "an identity matrix",
         ("NKI-B12", "NKI-E31"),
@@ -289,6 +290,7 @@ LANGUAGE_TRANSPOSE: Final = language(
     reads=(turned("x"),),
     engine=Engine.TENSOR,
     result=Turned("x", Buffer.PSUM),
+    traits=frozenset({Trait.TURNS}),
 )
 
 INSTRUCTIONS: Final = (
