@@ -22,8 +22,9 @@ from rules.memory.cases import (
 )
 from rules.memory.sums import Effect, Fault, fault
 from rules.memory.words import allocation_note, element
+from verifier.hardware.capabilities import Capability
 from verifier.hardware.memories import Buffer
-from verifier.hardware.targets import Target
+from verifier.hardware.targets import Target, first_with
 from verifier.rulebase import Check, Monitor, Note, Rule, register
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool
@@ -387,7 +388,8 @@ register(
         reason=(
             "The Tensor Engine keeps one flag per PSUM location: the first matmul overwrites, "
             "later ones add. A tile that is reused without accumulate=False goes on with the old "
-            "sum; adding to what another engine wrote is undefined before trn3."
+            "sum; adding to what another engine wrote is undefined before "
+            f"{first_with(Capability.SUM_ON_ANY_CONTENT).name}."
         ),
         facts=("NKI-MMU25", "NKI-MMU26", "NKI-MMU27", "NKI-B23"),
         on="trace",

@@ -50,7 +50,7 @@ CALLED = {
     "isa.activation",
     "collectives.all_reduce",
     "language.load",
-    "okk.bdc_add",
+    "okk.gdma_32bit_cpy_S2L",
     "ppl.tiu.fadd",
 }
 

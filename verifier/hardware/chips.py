@@ -39,6 +39,13 @@ class Chip:
     dma_step_bytes: int = 128  # most between elements along w of a transfer: TPU-F02
     sdma_step_bytes: int = 64  # the same between outer memories: TPU-F02
     scale_groups: tuple[int, ...] = (32, 64, 128, 256)  # weights with one scale: TPU-D19
+    # -- what functions of the kernel library answer
+    sram_bytes: int = 0  # static memory that kernels may use: CHIP-23, OKK-008
+    dtcm_bytes: int = 0  # the same of the control core's memory: CHIP-23, OKK-009
+    lookup_bytes: int = 0  # tables in it: CHIP-23
+    global_start: int = 0  # where memories start: CHIP-01
+    local_start: int = 0
+    sram_start: int = 0
 
     def has(self, capability: Capability) -> bool:
         return capability in self.capabilities
@@ -168,6 +175,12 @@ CHIPS: Final[dict[str, Chip]] = {
             channels_max=4095,
             capabilities=frozenset({Capability.KERNEL_LIBRARY, Capability.STORAGE_MODES}),
             groups={"float32": 2},
+            sram_bytes=2482176,
+            dtcm_bytes=390144,
+            lookup_bytes=902144,
+            global_start=0x1_0000_0000,
+            local_start=0x0800_0000,
+            sram_start=0x1000_0000,
         ),
         _ppl(  # CHIP-02
             "bm1684x", "tpu_6_0", 64, 256 * _KIB, 64, 1, 0, _groups(64, 32, float32=1), _BM1684X

@@ -57,6 +57,8 @@ class Target:
     single_passes: int  # passes of a matmul of float32: its products are made of parts
     reciprocal_cycles: int  # NKI-RCP02: per element
     capabilities: frozenset[Capability]
+    #: other names of the same hardware, besides its version (NKI-H65)
+    others: tuple[str, ...] = ()
 
     def has(self, capability: Capability) -> bool:
         return capability in self.capabilities
@@ -122,6 +124,7 @@ def _target(
     lnc: int,
     hbm_gib: int,
     capabilities: frozenset[Capability],
+    others: tuple[str, ...] = (),
 ) -> Target:
     return Target(
         name=name,
@@ -164,22 +167,25 @@ def _target(
         single_passes=4,
         reciprocal_cycles=8,
         capabilities=capabilities,
+        others=others,
     )
 
 
+#: oldest first
 TARGETS: Final[dict[str, Target]] = {
-    "trn1": _target("trn1", 2, 192, (512, 512), (128, 64), 1, 32, frozenset()),
-    "trn2": _target("trn2", 3, 224, (512, 512), (128, 64, 32), 2, 96, _TRN2),
-    "trn3": _target("trn3", 4, 256, (4096, 8192), (128, 64, 32), 2, 144, _TRN3),
+    target.name: target
+    for target in (
+        _target(
+            "trn1", 2, 192, (512, 512), (128, 64), 1, 32, frozenset(), others=("trn1n", "inf2")
+        ),
+        _target("trn2", 3, 224, (512, 512), (128, 64, 32), 2, 96, _TRN2),
+        _target("trn3", 4, 256, (4096, 8192), (128, 64, 32), 2, 144, _TRN3),
+    )
 }
 
 #: other names of the same hardware (NKI-H65)
 ALIASES: Final[dict[str, str]] = {
-    "trn1n": "trn1",
-    "inf2": "trn1",
-    "gen2": "trn1",
-    "gen3": "trn2",
-    "gen4": "trn3",
+    other: target.name for target in TARGETS.values() for other in (*target.others, target.version)
 }
 
 DEFAULT: Final = "trn2"
@@ -193,3 +199,8 @@ def find(name: str) -> Target | None:
 def first_with(capability: Capability) -> Target:
     """The oldest target that has the capability."""
     return next(target for target in TARGETS.values() if target.has(capability))
+
+
+def needing(capability: Capability) -> str:
+    """The targets that have the capability, in words: ``trn2 or newer``."""
+    return f"{first_with(capability).name} or newer"

@@ -10,7 +10,7 @@ from rules.nki.samples import variants
 from verifier.hardware.capabilities import Capability
 from verifier.hardware.engines import Engine
 from verifier.hardware.memories import Buffer
-from verifier.hardware.targets import Target
+from verifier.hardware.targets import Target, needing
 from verifier.rulebase import Check, Rule
 from verifier.symbolic import expr as E
 from verifier.symbolic.instruction import Trait
@@ -28,7 +28,7 @@ def _dge_mode(op: Operation, target: Target) -> Iterator[Check]:
             op,
             "dge_mode",
             E.truth(target.has(Capability.HARDWARE_DESCRIPTORS)),
-            f"the target is trn2 or newer (it is {target.name})",
+            f"the target is {needing(Capability.HARDWARE_DESCRIPTORS)} (it is {target.name})",
             f"{target.name} has no hardware descriptor engine",
             "D03",
             "H74",
@@ -82,7 +82,7 @@ def _addresses(
             op,
             role,
             E.truth(target.has(Capability.INDIRECT_DMA)),
-            f"the target is trn2 or newer (it is {target.name})",
+            f"the target is {needing(Capability.INDIRECT_DMA)} (it is {target.name})",
             f"DMA of {target.name} cannot gather or scatter by an index",
             "H75",
             about=(),
@@ -187,7 +187,7 @@ def _dma_priority(op: Operation, target: Target) -> Iterator[Check]:
         op,
         "priority",
         E.truth(target.has(Capability.DMA_PRIORITIES)),
-        f"the target is trn3 or newer (it is {target.name})",
+        f"the target is {needing(Capability.DMA_PRIORITIES)} (it is {target.name})",
         f"{target.name} has no DMA priorities",
         fact,
         "H88",

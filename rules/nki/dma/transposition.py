@@ -13,7 +13,7 @@ from rules.nki.operands.memories import SBUF
 from rules.nki.samples import variants
 from verifier.hardware import dtypes as dt
 from verifier.hardware.capabilities import Capability
-from verifier.hardware.targets import Target
+from verifier.hardware.targets import Target, needing
 from verifier.rulebase import Check, Rule
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
@@ -230,12 +230,13 @@ def _ends(src: View) -> tuple[tuple[str, Expr], ...]:
 
 def _indirect(op: Operation, src: View, mode: str | None, target: Target) -> Iterator[Check]:
     rows, columns = target.transpose_dma_rows, target.transpose_dma_columns
+    able = needing(Capability.INDIRECT_DMA)
     yield check(
         op,
         "src",
         E.truth(mode in (None, "unknown", "swdge") and target.has(Capability.INDIRECT_DMA)),
-        "dge_mode is unknown or swdge, on trn2 or newer",
-        "an indirect DMA transpose needs software descriptors, on trn2 or newer",
+        f"dge_mode is unknown or swdge, on {able}",
+        f"an indirect DMA transpose needs software descriptors, on {able}",
         "DTR07",
         "H75",
     )

@@ -9,7 +9,7 @@ from rules.nki.kit import at_least, check, register
 from rules.nki.matmul.calls import double_row, tile_size, transposes
 from rules.nki.samples import variants
 from verifier.hardware.capabilities import Capability
-from verifier.hardware.targets import Target
+from verifier.hardware.targets import Target, needing
 from verifier.rulebase import Check, Rule
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
@@ -164,7 +164,7 @@ def _double_row(op: Operation, target: Target) -> Iterator[Check]:
         op,
         "perf_mode",
         E.truth(target.has(Capability.DOUBLE_ROW)),
-        f"the target is trn2 or newer (it is {target.name})",
+        f"the target is {needing(Capability.DOUBLE_ROW)} (it is {target.name})",
         f"{target.name} has no double-row matmul",
         "MMU18",
         "H70",

@@ -45,12 +45,11 @@ def _operand(
     op: Operation, role: str, picked: Picked, described: Indirection | None, target: Target
 ) -> Iterator[Check]:
     short = kit.described(op).short
-    first = targets.first_with(Capability.INDIRECTION)
     yield check(
         op,
         role,
         E.truth(target.has(Capability.INDIRECTION)),
-        f"the target is {first.name} or newer (it is {target.name})",
+        f"the target is {targets.needing(Capability.INDIRECTION)} (it is {target.name})",
         f"{target.name} has no operands whose columns an index names",
         "TI01",
         "H87",

@@ -26,12 +26,11 @@ def _target_feature(op: Operation, target: Target) -> Iterator[Check]:
         if operator is None or operator not in item.needs:
             continue
         capability, facts = item.needs[operator]
-        first = targets.first_with(capability)
         yield check(
             op,
             item.role,
             E.truth(target.has(capability)),
-            f"the target is {first.name} or newer (it is {target.name})",
+            f"the target is {targets.needing(capability)} (it is {target.name})",
             f"{target.name} has no {operator} in {instruction.short}",
             *facts,
             about=(),
@@ -57,12 +56,11 @@ def _target_feature(op: Operation, target: Target) -> Iterator[Check]:
 def _has_instruction(
     op: Operation, short: str, target: Target, capability: Capability, facts: tuple[str, ...]
 ) -> Check:
-    first = targets.first_with(capability)
-    version = f"nisa.nc_version.{first.version}"
+    version = f"nisa.nc_version.{targets.first_with(capability).version}"
     return Check(
         predicate=E.truth(target.has(capability)),
         span=op.span,
-        text=f"the target is {first.name} or newer (it is {target.name})",
+        text=f"the target is {targets.needing(capability)} (it is {target.name})",
         message=f"{target.name} has no {short}",
         facts=facts,
         help=(f"guard the call with nisa.get_nc_version() >= {version}",),

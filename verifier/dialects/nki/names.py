@@ -15,7 +15,7 @@ from verifier.dialects.nki.signatures import generations_with, table
 from verifier.dialects.nki.versions import GENERATIONS, newer
 from verifier.hardware import dtypes as dt
 from verifier.hardware.memories import Buffer
-from verifier.hardware.targets import Target
+from verifier.hardware.targets import TARGETS, Target
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.tensors import DType
@@ -67,7 +67,8 @@ ENGINE_ALIASES: Final[dict[str, str]] = {
     f"{name}_engine": name for name in ("tensor", "vector", "scalar", "gpsimd", "unknown")
 }
 
-NC_VERSIONS: Final[dict[str, int]] = {"gen2": 2, "gen3": 3, "gen4": 4}
+#: the members of ``nisa.nc_version``
+NC_VERSIONS: Final = {target.version: target.generation for target in TARGETS.values()}
 
 #: other spellings of operators -> the name that rules use. Reductions name the operator that they
 #: fold with (``nl.max`` as ``op=`` is ``maximum``).

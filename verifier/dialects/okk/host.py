@@ -19,29 +19,23 @@ from verifier.symbolic.machine import Call, Machine
 from verifier.symbolic.trace import LedgerKind
 from verifier.symbolic.values import Opaque, RecordValue, Ref
 
-#: bytes of the memories of the control core that kernels may use, and where memories start
-#: (CHIP-01, CHIP-23, OKK-008, OKK-009)
-_SIZES: Final[dict[str, int]] = {
-    "l2_sram_size": 2482176,
-    "dtcm_size": 390144,
-    "lookup_table_size": 902144,
-    "global_mem_start_addr": 0x1_0000_0000,
-    "local_mem_start_addr": 0x0800_0000,
-    "l2_sram_start_addr": 0x1000_0000,
-}
 _CHIP: Final[dict[str, Callable[[Chip], int]]] = {
     "npu_num": lambda chip: chip.lanes,
     "local_mem_size_per_npu": lambda chip: chip.local_bytes,
     "local_mem_bank_per_npu": lambda chip: chip.banks,
     "eu_num": lambda chip: chip.eu_bytes // 4,  # of 4 bytes each (CHIP-20)
+    "l2_sram_size": lambda chip: chip.sram_bytes,
+    "dtcm_size": lambda chip: chip.dtcm_bytes,
+    "lookup_table_size": lambda chip: chip.lookup_bytes,
+    "global_mem_start_addr": lambda chip: chip.global_start,
+    "local_mem_start_addr": lambda chip: chip.local_start,
+    "l2_sram_start_addr": lambda chip: chip.sram_start,
 }
 
 
 def answer(machine: Machine, instruction: Instruction, bound: Bound, call: Call) -> object:
     """What the function gives back."""
     name = instruction.short
-    if name in _SIZES:
-        return E.const(_SIZES[name])
     if name in _CHIP:
         return E.const(_CHIP[name](machine.chip))
     if name == "start_npu_index":

@@ -17,14 +17,11 @@ from verifier.executor.semantics.operands import (
     put,
     reading,
 )
+from verifier.hardware.targets import CORE_PARTITIONS, QUADRANT
 from verifier.symbolic.expr import Bool
 from verifier.symbolic.trace import Operation
 from verifier.symbolic.values import IndexMask, IndexTensor
 
-#: partitions that one GpSimd core reaches
-_CORE = 16
-#: partitions within which the Vector Engine shuffles
-_QUADRANT = 32
 #: how many values a search instruction handles at once
 _EIGHT = 8
 
@@ -104,9 +101,9 @@ def nc_stream_shuffle(op: Operation, io: IO) -> None:
     shape = io.shape("dst")
     sources = np.asarray(option(io, "shuffle_mask"), np.int64)
     place = np.arange(shape[0])
-    chosen = sources[place % _QUADRANT]
+    chosen = sources[place % QUADRANT]
     taken = chosen != 255
-    rows = np.where(taken, place // _QUADRANT * _QUADRANT + chosen, 0)
+    rows = np.where(taken, place // QUADRANT * QUADRANT + chosen, 0)
     inside = rows < source.shape[0]
     result = source[np.where(inside, rows, 0)].reshape(shape)
     where = np.broadcast_to((taken & inside).reshape(-1, *[1] * (len(shape) - 1)), shape)
@@ -217,14 +214,16 @@ def local_gather(op: Operation, io: IO) -> None:
     """Each core of 16 partitions gathers its columns by the indices of its own partitions, read
     partition first (NKI-LGA08)."""
     source, index = fold(io.read_raw("src_buffer")), fold(io.read_raw("index"))
-    cores = source.shape[0] // _CORE
+    cores = source.shape[0] // CORE_PARTITIONS
     width = int(option(io, "num_elem_per_idx", 1))
-    count = int(option(io, "num_valid_indices") or index.shape[1] * _CORE)
-    lists = index.reshape(cores, _CORE, -1).transpose(0, 2, 1).reshape(cores, -1)[:, :count]
+    count = int(option(io, "num_valid_indices") or index.shape[1] * CORE_PARTITIONS)
+    lists = (
+        index.reshape(cores, CORE_PARTITIONS, -1).transpose(0, 2, 1).reshape(cores, -1)[:, :count]
+    )
     columns = lists.astype(np.int64)[:, :, None] + np.arange(width)
     columns = columns.reshape(cores, -1)
     _inside(op, columns, source.shape[1])
-    per_lane = np.repeat(columns, _CORE, axis=0)
+    per_lane = np.repeat(columns, CORE_PARTITIONS, axis=0)
     put(io, "dst", np.take_along_axis(source, per_lane, axis=1))
 
 
@@ -248,7 +247,7 @@ def nonzero_with_count(op: Operation, io: IO) -> None:
     """Positions of nonzero elements, padding, their count; every 16th partition (NKI-NZC04)."""
     rows = fold(io.read_raw("src"))
     shape = io.shape("dst")
-    lanes = rows[::_CORE]
+    lanes = rows[::CORE_PARTITIONS]
     count, width = lanes.shape
     result = np.full((count, width + 1), int(option(io, "padding_val", -1)), np.int32)
     lane, column = np.nonzero(lanes)
@@ -256,9 +255,9 @@ def nonzero_with_count(op: Operation, io: IO) -> None:
     result[lane, before[lane, column]] = column + int(option(io, "index_offset", 0))
     result[:, -1] = (lanes != 0).sum(axis=1)
     spread = np.zeros((shape[0], width + 1), np.int32)
-    spread[::_CORE] = result
+    spread[::CORE_PARTITIONS] = result
     written = np.zeros(spread.shape, np.bool_)
-    written[::_CORE] = True
+    written[::CORE_PARTITIONS] = True
     io.write("dst", spread.reshape(shape), where=written.reshape(shape))
 
 
@@ -271,10 +270,12 @@ def topk(op: Operation, io: IO) -> None:
     raw = fold(io.read_raw("src"))
     total = int(option(io, "n"))
     keep = math.prod(io.shape("val_dst")[1:])
-    cores = raw.shape[0] // _CORE
-    snakes = raw.reshape(cores, _CORE, -1).transpose(0, 2, 1).reshape(cores, -1)[:, :total]
+    cores = raw.shape[0] // CORE_PARTITIONS
+    snakes = (
+        raw.reshape(cores, CORE_PARTITIONS, -1).transpose(0, 2, 1).reshape(cores, -1)[:, :total]
+    )
     # of equal values the one at the lower position counts as the larger
     order = np.argsort(-_ordered(snakes), axis=1, kind="stable")[:, :keep][:, ::-1]
     values = np.take_along_axis(snakes, order, axis=1)
-    put(io, "val_dst", np.repeat(values, _CORE, axis=0))
-    put(io, "idx_dst", np.repeat(order, _CORE, axis=0).astype(np.uint32))
+    put(io, "val_dst", np.repeat(values, CORE_PARTITIONS, axis=0))
+    put(io, "idx_dst", np.repeat(order, CORE_PARTITIONS, axis=0).astype(np.uint32))

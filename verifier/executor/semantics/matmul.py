@@ -12,12 +12,13 @@ from verifier.executor.semantics import casts
 from verifier.executor.semantics.base import IO, Array, semantics
 from verifier.executor.semantics.operands import flag, fold, masked, option, put, reading
 from verifier.hardware.capabilities import Capability
+from verifier.hardware.targets import QUADRANT, SCALE_ROWS
 from verifier.symbolic.trace import Operation
 
 F = NDArray[np.float32]
 
 #: values that share one scale: 8 partitions of 4 packed elements (NKI-MMX12)
-_GROUP = 8
+_GROUP = QUADRANT // SCALE_ROWS
 
 
 def _operand(io: IO, role: str) -> F:
@@ -86,7 +87,7 @@ def _scales(io: IO, role: str, partitions: int) -> F:
     codes = raw.view(np.uint8).astype(np.int32)
     groups = max(partitions // _GROUP, 1)
     if codes.shape[0] > groups:
-        rows = (np.arange(groups) // 4) * 32 + np.arange(groups) % 4
+        rows = _rows_of_scales(groups)
         codes = codes[rows]
     factors = np.where(codes == 255, np.nan, np.ldexp(1.0, codes - 127)).astype(np.float32)
     return np.repeat(factors, _GROUP, axis=0)[:partitions]
@@ -133,6 +134,12 @@ def quantize_mx(op: Operation, io: IO) -> None:
     _write_scales(io, codes, partitions)
 
 
+def _rows_of_scales(groups: int) -> NDArray[np.intp]:
+    """The rows that scales of so many groups are in, where each quadrant holds its own."""
+    each = np.arange(groups)
+    return each // SCALE_ROWS * QUADRANT + each % SCALE_ROWS
+
+
 def _write_scales(io: IO, codes: NDArray[np.uint8], partitions: int) -> None:
     kind = casts.NUMPY[io.dtype("dst_scale")]
     shape = io.shape("dst_scale")
@@ -140,7 +147,7 @@ def _write_scales(io: IO, codes: NDArray[np.uint8], partitions: int) -> None:
         put(io, "dst_scale", codes.view(kind) if kind.itemsize == 1 else codes.astype(kind))
         return
     # four rows per quadrant are written, the others keep what they hold
-    rows = (np.arange(codes.shape[0]) // 4) * 32 + np.arange(codes.shape[0]) % 4
+    rows = _rows_of_scales(codes.shape[0])
     spread = np.zeros((shape[0], codes.shape[1]), np.uint8)
     spread[rows] = codes
     written = np.zeros(spread.shape, np.bool_)

@@ -14,7 +14,9 @@ from verifier.dialects.nki.migration.returned import fresh, stored_at
 from verifier.dialects.nki.migration.text import Text
 from verifier.dialects.nki.signatures import lookup
 from verifier.dialects.nki.versions import newer
+from verifier.hardware.capabilities import Capability
 from verifier.hardware.memories import Buffer
+from verifier.hardware.targets import first_with
 
 _ON_CHIP: Final = (Buffer.SBUF, Buffer.PSUM)
 _IN_PLACE: Final = {ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply"}
@@ -81,7 +83,8 @@ class Tiles:
                 PYTHON,
                 self.text.span(node),
                 "matmuls add to what zeros have made of a tile in PSUM, which is undefined "
-                "before trn3: the first product overwrites what is there",
+                f"before {first_with(Capability.SUM_ON_ANY_CONTENT).name}: the first product "
+                "overwrites what is there",
                 "warning",
                 ("NKI-M016", "NKI-M136", "NKI-MMU26"),
                 (f"write `{module or 'nl'}.ndarray`",),
