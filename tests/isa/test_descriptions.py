@@ -17,7 +17,7 @@ DESCRIBED = [i for dialect in DIALECTS.values() for i in dialect.instructions.va
 @pytest.mark.parametrize("instruction", DESCRIBED, ids=lambda each: each.name)
 def test_every_role_of_a_footprint_is_described(instruction: Instruction) -> None:
     footprint = instruction.footprint
-    named = {each.role for each in (*footprint.reads, *footprint.writes)}
+    named = {read.role for read in footprint.reads} | {write.role for write in footprint.writes}
     assert named <= {role.name for role in instruction.roles}
 
 
