@@ -11,7 +11,6 @@ import click
 
 from verifier.cli import selection
 from verifier.cli.output import Refusal, complain, version
-from verifier.dialects.names import OKK, PPL
 
 if TYPE_CHECKING:
     from verifier.executor.arguments import Argument
@@ -221,8 +220,9 @@ def _tell(reply: Reply, name: str, path: str) -> int:
         plural = "" if errors == 1 else "s"
         click.echo(f"{options.glyphs.bad} {name}: {errors} violation{plural} ({count})")
         return _VIOLATED
-    tpu = reply.api_version in (OKK, PPL)
-    api = reply.api_version.upper() if tpu else f"NKI {reply.api_version}"
+    from verifier.dialects.registry import of_generation  # costs more than the command's start
+
+    api = of_generation(reply.api_version).spoken(reply.api_version)
     click.echo(f"{options.glyphs.ok} {name}: no violations ({count}, {api})")
     for number, (dtype, shape) in enumerate(reply.outputs):
         click.echo(f"  out{number}: {dtype}[{', '.join(map(str, shape))}]")

@@ -68,8 +68,18 @@ class DialectDescriptor:
     language: tuple[str, ...] = ()
     #: whether kernels are given the addresses of their buffers, not pointers or tensors
     by_address: bool = False
+    #: what it is called before the name of a generation, or by itself where it has one only
+    label: str
+    #: the type of elements that kernels take to be meant where nothing is said
+    floats: str
+    #: whether flags and sizes are all that a kernel is given besides its buffers
+    numbers_only: bool = False
     #: whether assertions of a kernel are checked by anybody
     asserts_kept: bool = True
+
+    def spoken(self, generation: str) -> str:
+        """A generation as it is spoken of: ``NKI 0.6``."""
+        return f"{self.label} {generation}" if len(self.generations) > 1 else self.label
 
     def targets(
         self,

@@ -42,7 +42,9 @@ DIALECTS: Final[Mapping[str, DialectDescriptor]] = {
     for descriptor in (
         DialectDescriptor(
             name=NKI,
+            label="NKI",
             make=NkiDialect,
+            floats="float32",
             runs=lambda hardware: isinstance(hardware, Target),
             target=targets.DEFAULT,
             packages=frozenset({"nki", "neuronxcc"}),
@@ -58,7 +60,10 @@ DIALECTS: Final[Mapping[str, DialectDescriptor]] = {
         ),
         DialectDescriptor(
             name=OKK,
+            label="OKK",
             make=OkkDialect,
+            floats="float16",
+            numbers_only=True,
             runs=lambda hardware: _has(hardware, Capability.KERNEL_LIBRARY),
             target="bm1684",
             packages=frozenset({"okk"}),
@@ -70,7 +75,10 @@ DIALECTS: Final[Mapping[str, DialectDescriptor]] = {
         ),
         DialectDescriptor(
             name=PPL,
+            label="PPL",
             make=PplDialect,
+            floats="float16",
+            numbers_only=True,
             runs=lambda hardware: _has(hardware, Capability.COMPILED_KERNELS),
             target="bm1684x",
             meant_for=launches.targets,

@@ -24,8 +24,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
 from verifier import rulebase
-from verifier.dialects.names import OKK, PPL
-from verifier.dialects.registry import DIALECTS
+from verifier.dialects.registry import DIALECTS, of_generation
 from verifier.executor import places
 from verifier.executor.findings import MisuseError, ViolationError
 from verifier.executor.loader import Loaded, isolated, kernel, load
@@ -55,8 +54,7 @@ _DTYPES: Final = ("float32", "bfloat16", "float16", "int32", "uint32", "int8", "
 #: values of parameters that the counterexample does not depend on
 _FILLERS: Final = (1.0, 1, None, True, Shaped("float32", (128, 512)), "")
 
-#: the same for TPU kernels, whose other parameters are numbers and flags
-_HALVES: Final = ("float16", *(name for name in _DTYPES if name != "float16"))
+#: the same where kernels are given numbers and flags only
 _NUMBERS: Final = (1, 64, True, 1.0, None)
 
 #: what a counterexample says of the launch
@@ -524,8 +522,8 @@ def _arguments(
     Raises:
         MisuseError: the counterexample speaks of what is no argument.
     """
-    tpu = api in (OKK, PPL)
-    dtypes = _HALVES if tpu else _DTYPES
+    dialect = of_generation(api)
+    dtypes = (dialect.floats, *(name for name in _DTYPES if name != dialect.floats))
     parameters = found.signature().parameters
     given: dict[str, Any] = {}
     open_dtypes: dict[str, tuple[int, ...]] = {}
@@ -554,7 +552,7 @@ def _arguments(
     guessed = ", ".join(f"`{name}`" for name in missing)
     for dtype in dtypes if open_dtypes else dtypes[:1]:
         made = {name: Shaped(dtype, shape) for name, shape in open_dtypes.items()}
-        fillers = _NUMBERS if tpu else _FILLERS
+        fillers = _NUMBERS if dialect.numbers_only else _FILLERS
         for filler in fillers if missing else fillers[:1]:
             yield {**given, **made, **dict.fromkeys(missing, filler)}, guessed, bool(open_dtypes)
 
