@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from verifier.hardware import dtypes as dt
@@ -265,6 +265,9 @@ def integer(value: object) -> int | None:
 
 
 def _reduces(call: Call) -> Bool | None:
+    """Functions that take no command reduce."""
+    if call.value("reduce_cmd") is None:
+        return E.TRUE
     name = member(call, "reduce_cmd")
     return None if name is None else E.truth(name not in ("idle", "reset"))
 
@@ -304,6 +307,76 @@ def _paired(view: View, to: View) -> _Pairs | None:
     return found
 
 
+def in_order(
+    own: Sequence[Expr], others: Sequence[Expr], index: Sequence[Expr]
+) -> tuple[Expr, ...] | None:
+    """Where in a shape the element is that streams by with the one at an index of another shape.
+
+    Both are gone through row by row. None while that depends on sizes that are not known.
+    """
+    shared = min(len(own), len(others))
+    first = next((k for k in range(shared) if own[k] is not others[k]), shared)
+    rest = shared - first
+    last = next((k for k in range(rest) if own[-1 - k] is not others[-1 - k]), rest)
+    middle, across = own[first : len(own) - last], others[first : len(others) - last]
+    passed = E.const(0)
+    for size, at in zip(across, index[first:], strict=False):
+        passed = passed * size + at
+    found: list[Expr] = []
+    step = E.const(1)
+    for k in reversed(range(len(middle))):
+        if not step.is_const:
+            return None
+        at = E.floordiv(passed, step)
+        found.insert(0, at if k == 0 else E.mod(at, middle[k]))
+        step = step * middle[k]
+    return (*index[:first], *found, *index[len(others) - last :])
+
+
+def as_many(own: Sequence[Expr], others: Sequence[Expr]) -> Bool:
+    """Whether two shapes have as many elements."""
+    return E.eq(_count(own), _count(others))
+
+
+def _count(sizes: Sequence[Expr]) -> Expr:
+    total = E.const(1)
+    for size in sizes:
+        total = total * size
+    return total
+
+
+def _sizes(view: View, axes: Sequence[int]) -> list[Expr]:
+    return [view.shape[k] for k in axes]
+
+
+@dataclass(frozen=True, slots=True)
+class _Match:
+    """Which element of a view goes along with each one of another, where its sizes ``fit``."""
+
+    fits: Bool
+    at: Callable[[Index], Index | None]
+
+
+def _match(view: View, to: View, own: list[int], pairs: _Pairs | None) -> _Match | None:
+    """Axis by axis as ``pairs`` say, else the axes ``own`` in the order of the other's elements."""
+    if pairs is not None and (fits := _equal(view, to, pairs)) is not E.FALSE:
+        return _Match(fits, lambda index: _at(view, index, pairs))
+    wide = _wide(to)
+    mine, others = _sizes(view, own), _sizes(to, wide)
+    fits = as_many(mine, others)
+    if fits is E.FALSE:
+        return None
+
+    def at(index: Index) -> Index | None:
+        found = in_order(mine, others, [index[k] for k in wide])
+        if found is None:
+            return None
+        known = dict(zip(own, found, strict=True))
+        return tuple(known.get(k, E.const(0)) for k in range(view.rank))
+
+    return _Match(fits, at)
+
+
 def _equal(view: View, to: View, pairs: _Pairs | None) -> Bool:
     """Whether axes that go along with each other are as long."""
     if pairs is None:
@@ -331,20 +404,19 @@ def _given(call: Call, role: str) -> View | None:
 def _element(role: str, to: str, *, moved: bool = False) -> Carried:
     """The element of a view that streams by with an element of another."""
 
-    def source(call: Call, index: Index) -> Index | None:
+    def matched(call: Call) -> _Match | None:
         view, target = _given(call, role), call.view(to)
         if view is None or target is None:
             return None
-        pairs = _paired(view, target)
-        if pairs is None or _equal(view, target, pairs) is E.FALSE:
-            return None
-        return _at(view, index, pairs)
+        return _match(view, target, _wide(view), _paired(view, target))
+
+    def source(call: Call, index: Index) -> Index | None:
+        found = matched(call)
+        return None if found is None else found.at(index)
 
     def fits(call: Call) -> Bool:
-        view, target = _given(call, role), call.view(to)
-        if view is None or target is None:
-            return E.FALSE
-        return _equal(view, target, _paired(view, target))
+        found = matched(call)
+        return E.FALSE if found is None else found.fits
 
     return Carried(source, to, moved, fits)
 
@@ -367,9 +439,10 @@ def _turned(role: str, to: str) -> Callable[[Call, Index], Index | None]:
 
     def source(call: Call, index: Index) -> Index | None:
         view, target = call.view(role), call.view(to)
-        if view is None or target is None or view.rank != 2 or target.rank != 2:
+        if view is None or target is None or view.rank < 2 or target.rank != 2:
             return None
-        return (index[1], index[0])
+        free = in_order(view.shape[1:], target.shape[:1], index[:1])
+        return None if free is None else (index[1], *free)
 
     return source
 
@@ -401,34 +474,31 @@ def axes_of(call: Call, role: str, rank: int) -> frozenset[int] | None:
 def _over(role: str, to: str, axes: str) -> Folded:
     """All elements along the axes that an operand names."""
 
-    def paired(call: Call) -> tuple[View, View, frozenset[int], _Pairs] | None:
+    def matched(call: Call) -> tuple[frozenset[int], _Match] | None:
         view, target = call.view(role), call.view(to)
         if view is None or target is None:
             return None
         gone = axes_of(call, axes, view.rank)
         if gone is None or (gone == {1} and view.rank > 2 and call.api in ("beta1", "0.2")):
             return None  # up to 0.2 axis 1 could name the last of several (NKI-RED02)
-        pairs = _along(target, [k for k in _wide(view) if k not in gone])
+        own = [k for k in _wide(view) if k not in gone]
+        pairs = _along(target, own)
         if (pairs is None or _equal(view, target, pairs) is E.FALSE) and target.rank == view.rank:
-            pairs = [(k, k) for k in range(view.rank)]  # the result is spread over the line again
-        if pairs is None or _equal(view, target, pairs) is E.FALSE:
-            return None
-        return view, target, gone, pairs
+            again = [(k, k) for k in range(view.rank)]  # the result is spread over the line again
+            pairs = again if _equal(view, target, again) is not E.FALSE else pairs
+        found = _match(view, target, own, pairs)
+        return None if found is None else (gone, found)
 
     def line(call: Call, index: Index) -> Line | None:
-        found = paired(call)
-        if found is None:
+        found = matched(call)
+        at = None if found is None else found[1].at(index)
+        if found is None or at is None:
             return None
-        view, _, gone, pairs = found
-        at = _at(view, index, pairs)
-        return tuple(None if k in gone else coordinate for k, coordinate in enumerate(at))
+        return tuple(None if k in found[0] else coordinate for k, coordinate in enumerate(at))
 
     def fits(call: Call) -> Bool:
-        found = paired(call)
-        if found is None:
-            return E.FALSE
-        view, target, _, pairs = found
-        return _equal(view, target, pairs)
+        found = matched(call)
+        return E.FALSE if found is None else found[1].fits
 
     return Folded(line, to, fits)
 

@@ -8,10 +8,12 @@ from verifier.dialects.nki.isa.families import language
 from verifier.dialects.nki.isa.shared import (
     FLOAT8,
     HALF,
+    as_many,
     decides,
     engines,
     flag,
     for_tensor_engine,
+    in_order,
     member,
     on_chip,
     scales,
@@ -50,13 +52,13 @@ from verifier.symbolic.values import Enumerator
 
 def _row_of_sum(call: Call, index: Index) -> Line | None:
     """Column ``m`` of stationary, over all partitions: row ``m`` of the product."""
-    view = call.view("stationary")
-    if view is None or not index:
+    view, dst = call.view("stationary"), call.view("dst")
+    if view is None or dst is None or not index:
         return None
-    if view.rank == 2:
-        return (None, index[0])
-    # the first free dimension holds two rows, which are added up (NKI-MMU20)
-    return (None, None, index[0]) if view.rank == 3 and _double_row(call) else None
+    # the first free dimension may hold two rows, which are added up (NKI-MMU20)
+    summed = 2 if view.rank == 3 and _double_row(call) else 1
+    free = in_order(view.shape[summed:], dst.shape[:1], index[:1])
+    return None if free is None else (*(None for _ in range(summed)), *free)
 
 
 def _column_of_sum(call: Call, index: Index) -> Line | None:
@@ -65,9 +67,10 @@ def _column_of_sum(call: Call, index: Index) -> Line | None:
     if view is None or dst is None:
         return None
     summed = 2 if _double_row(call) else 1
-    if view.shape[summed:] != dst.shape[1:]:
+    if as_many(view.shape[summed:], dst.shape[1:]) is not E.TRUE:
         return None
-    return (*(None for _ in range(summed)), *index[1:])
+    free = in_order(view.shape[summed:], dst.shape[1:], index[1:])
+    return None if free is None else (*(None for _ in range(summed)), *free)
 
 
 def _double_row(call: Call) -> bool:
