@@ -12,7 +12,7 @@ from verifier.hardware.chips import Chip
 from verifier.rulebase import Check, Note
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool
-from verifier.symbolic.lanes import LocalTensor
+from verifier.symbolic.lanes import LocalTensor, stores
 from verifier.symbolic.memory.lives import exclusive
 
 
@@ -141,7 +141,7 @@ def _check(
         ),
         notes=(Note(work.use.span, f"a work tensor of `{by}`: what was in it is gone"),),
         help=("give the function a work tensor of its own, or read before it is called",),
-        severity=None if whole else "warning",
+        severity=None if whole or stores(read.operation.touches) else "warning",
         exact=exact,
         reason="" if exact else "whether it was written again is not known exactly",
         path=read.path,

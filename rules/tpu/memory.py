@@ -17,7 +17,7 @@ from verifier.rulebase import Check, Monitor, Note, Replayed, Rule, register
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
-from verifier.symbolic.lanes import LocalTensor
+from verifier.symbolic.lanes import LocalTensor, stores
 from verifier.symbolic.memory.events import UndefinedLanes
 from verifier.symbolic.tensors import Loop
 from verifier.symbolic.trace import Trace
@@ -440,7 +440,7 @@ def _covered(chip: Chip, read: Use, writes: Sequence[Use]) -> Check | None:
             ("bytes in a lane that are read end at", end),
         ),
         notes=(Note(write.span, "what is read was written here"),),
-        severity="warning",
+        severity=_of_part(read),
     )
 
 
@@ -451,8 +451,16 @@ def _left_out(read: Use) -> Check:
         _read_check(read, E.FALSE, exact=True),
         text=f"all that {role} of `{function(read.operation)}` reads was written before",
         message=f"{role} of `{function(read.operation)}` reaches beyond what was written there",
-        severity="warning",
+        severity=_of_part(read),
     )
+
+
+def _of_part(read: Use) -> str | None:
+    """How grave it is that a part of what is read was never written.
+
+    What a function computes of it may be left alone; what is stored is what the caller gets.
+    """
+    return None if stores(read.operation.touches) else "warning"
 
 
 def _rounds(chip: Chip, wrote: LocalTensor, end: Expr) -> Bool:

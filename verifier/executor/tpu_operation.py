@@ -41,7 +41,7 @@ from verifier.hardware.engines import Engine
 from verifier.hardware.memories import Buffer
 from verifier.symbolic import expr as E
 from verifier.symbolic.instruction import Trait
-from verifier.symbolic.lanes import SystemAddress
+from verifier.symbolic.lanes import SystemAddress, stores
 from verifier.symbolic.memory.events import StagesShared, UndefinedLanes
 from verifier.symbolic.tensors import Storage, View
 from verifier.symbolic.trace import Operation
@@ -359,5 +359,5 @@ def _unwritten(machine: ConcreteMachine, operation: Operation, used: _Used) -> N
     view = operation.view(role)
     # another core may write it later: nothing made this one wait
     waits = view is not None and view.buffer is Buffer.L2 and len(machine.program.grid) > 1
-    certain = not (partly and operation.touches)
+    certain = stores(operation.touches) or not (partly and operation.touches)
     machine.meet(UndefinedLanes(operation, role, partly, spoiled, waits, certain))

@@ -9,6 +9,7 @@ stride goes from channel to channel (ADR-20).
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from verifier.symbolic.expr import Expr
@@ -70,3 +71,8 @@ class Touch:
     reads: bool
     writes: bool
     destroys: bool = False
+
+
+def stores(touches: Iterable[Touch]) -> bool:
+    """Whether what is read goes to system memory: others than the kernel see all of it."""
+    return any(touch.writes and isinstance(touch.tensor, SystemTensor) for touch in touches)

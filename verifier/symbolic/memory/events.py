@@ -47,7 +47,7 @@ class UndefinedLanes:
 
     ``partly``: some of it was. ``spoiled``: it was left to a function as its work tensor.
     ``shared``: other cores see it, and may write it later. ``certain``: all of the operand is
-    read.
+    read, and what becomes of it counts.
     """
 
     operation: Operation

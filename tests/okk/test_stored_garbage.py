@@ -1,0 +1,47 @@
+"""What is stored and was never written is an error: nobody else will tell."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.fixtures.support import check
+from verifier.cli.replay import mark
+
+_KERNEL = """import okk
+
+
+# tilelint: contract (x: fp32[1, 40, 6, 8], y: fp32[1, 40, 6, 8])
+@okk.kernel
+def moved(x: okk.SystemAddr, y: okk.SystemAddr):
+    okk.initialize()
+    part = okk.dim4({part})
+    shape = okk.dim4(1, 40, 6, 8)
+    okk.gdma_32bit_cpy_S2L(0, x, part, None, None)
+    {between}
+    okk.gdma_32bit_cpy_L2S(y, {address}, shape, None, None)
+    okk.poll()
+"""
+_COMPUTED = "okk.bdc_mul_C(4096, 0, 0.25, shape, None, None)"
+
+
+@pytest.mark.parametrize(
+    ("part", "between", "address", "severities"),
+    [
+        ("1, 30, 6, 8", "", 0, {"error"}),
+        ("1, 40, 5, 8", "", 0, {"error"}),
+        ("1, 40, 6, 8", "", 0, set()),
+        # what a function makes of a part may be left alone
+        ("1, 30, 6, 8", _COMPUTED, 4096, {"warning"}),
+    ],
+)
+def test_severity(
+    part: str, between: str, address: int, severities: set[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "kernel.py"
+    path.write_text(_KERNEL.format(part=part, between=between, address=address), encoding="utf-8")
+    found = [d for d in check(path).diagnostics if d.rule == "okk-uninitialised-read"]
+    assert {d.severity for d in found} == severities
+    replayed = [d for d in mark([check(path)], jobs=1)[0].diagnostics if d in found or d.replay]
+    assert "diverged" not in {d.replay for d in replayed}
