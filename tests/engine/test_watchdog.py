@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import signal
 import sys
 import time
@@ -44,6 +45,25 @@ def test_one_that_a_destructor_drops_comes_again(
             pass
     assert dropped and capfd.readouterr().err == ""
     assert sys.unraisablehook is before
+
+
+def test_it_passes_through_what_makes_an_error_of_its_own_of_it() -> None:
+    class Slow(ctypes.c_int):
+        @classmethod
+        def from_param(cls, value: object) -> Slow:
+            while True:
+                pass
+
+    function = ctypes.pythonapi.Py_IsInitialized
+    with pytest.raises(watchdog.OutOfTimeError), watchdog.limit(0.05):
+        prototype = ctypes.CFUNCTYPE(ctypes.c_int)(function)  # a function object of its own
+        prototype.argtypes = [Slow]
+        prototype(1)
+
+
+def test_an_error_before_its_time_stays_what_it_is() -> None:
+    with pytest.raises(ZeroDivisionError), watchdog.limit(5):
+        print(1 // int("0"))
 
 
 def test_it_does_nothing_to_what_is_in_time() -> None:

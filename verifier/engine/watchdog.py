@@ -93,8 +93,12 @@ def limit(seconds: float) -> Iterator[None]:
         yield
         return
 
+    rung = False
+
     def ring(_number: int, frame: FrameType | None) -> None:
+        nonlocal rung
         if frame is None or frame.f_code.co_filename not in _BLOCKS:
+            rung = True
             raise OutOfTimeError
 
     said = sys.unraisablehook
@@ -110,6 +114,10 @@ def limit(seconds: float) -> Iterator[None]:
     begin = time.monotonic()
     try:
         yield
+    except Exception as error:
+        if rung:  # C code that was called back made an error of its own of it, as ctypes does
+            raise OutOfTimeError from error
+        raise
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
