@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from rules.memory import examples
 from rules.memory.cases import copy, covered_point
@@ -12,62 +12,90 @@ from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Monitor, Note, Replayed, Rule, Shown, register
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
-from verifier.symbolic.expr import TRUE, Bool, Div, Expr
+from verifier.symbolic.expr import TRUE, Bool, Div, Expr, Extremum, Sym
 from verifier.symbolic.memory.events import Reached
 from verifier.symbolic.memory.index import Access, Index, Uses, index
 from verifier.symbolic.memory.known import Known
 from verifier.symbolic.pretty import pretty
 from verifier.symbolic.tensors import Loop, LoopKind, Storage, StorageKind, View
 from verifier.symbolic.trace import Trace
+from verifier.symbolic.views.common import conjuncts
 
 
 def dropped_tails(trace: Trace, target: Target) -> Iterable[Check]:
-    """One check per input dimension that a rounded-down trip count tiles."""
+    """One check per dimension, of an input or a filled tile, of which only whole tiles are read."""
     if trace.dies:  # what would have been read after the error is not known
         return
     table = index(trace)
     targets = [uses for uses in table.storages if uses.writes]
+    pinned = _pinned(trace)
     for uses in table.storages:
-        storage = uses.storage
-        if storage.kind is not StorageKind.INPUT or not storage.buffer.off_chip or not uses.reads:
+        if not uses.reads or any(not r.view.exact for r in uses.reads):
             continue
-        if any(not r.view.exact for r in uses.reads):
+        frame = uses.reads[0].view.frame
+        if any(r.view.frame != frame for r in uses.reads):
             continue
-        if any(r.view.frame != storage.shape for r in uses.reads):
-            continue
-        for dimension in range(len(storage.shape)):
-            yield from _tail(uses, dimension, targets)
+        for dimension, extent in enumerate(frame):
+            if _filled(uses, dimension, extent):
+                yield from _tail(uses, dimension, targets, pinned)
 
 
-def _tail(uses: Uses, dimension: int, targets: list[Uses]) -> Iterator[Check]:
+def _pinned(trace: Trace) -> E.Substitution:
+    """The sizes that the kernel demands to be a number."""
+    found: dict[Sym, Expr] = {}
+    for item in trace.assumptions:
+        for fact in conjuncts(item.condition):
+            if fact.kind is E.BoolKind.EQ and fact.expr is not None and len(fact.expr.terms) == 1:
+                [(atoms, factor)] = fact.expr.terms
+                if len(atoms) == 1 and isinstance(atoms[0], Sym) and abs(factor) == 1:
+                    found[atoms[0]] = E.const(-factor * fact.expr.const)
+    return E.Substitution(found)
+
+
+def _filled(uses: Uses, dimension: int, extent: Expr) -> bool:
+    """Whether there is something to read up to the end of a dimension."""
     storage = uses.storage
-    extent = storage.shape[dimension]
-    found = next(
+    if storage.kind is StorageKind.INPUT:
+        return storage.buffer.off_chip
+    if storage.kind is not StorageKind.ALLOC or not storage.buffer.on_chip:
+        return False
+    for write in uses.writes:
+        if write.view.exact and write.view.frame == uses.reads[0].view.frame:
+            ends = reach(write, dimension)
+            if ends is not None and ends[1] is extent:
+                return True
+    return False
+
+
+def _tail(
+    uses: Uses, dimension: int, targets: list[Uses], pinned: E.Substitution
+) -> Iterator[Check]:
+    name = uses.storage.name
+    extent = uses.reads[0].view.frame[dimension]
+    tiling = next(
         (
-            (read, loop)
+            found
             for read in uses.reads
-            if (loop := tiling_loop(read, dimension, extent)) is not None
+            if (found := _tiling(read, dimension, extent, pinned)) is not None
         ),
         None,
     )
-    if found is None:
+    if tiling is None:
         return
-    read, loop = found
-    if any(_mirrors(target, extent, loop) for target in targets):
+    if any(_mirrors(target, extent, tiling) for target in targets if target is not uses):
         return  # the same tail is missing there, and reported there
     predicate, exact = _touched(uses.reads, dimension, extent)
-    name = storage.name
-    covered = reach(read, dimension)
-    end = covered[1] if covered is not None else None
+    read = tiling.read
+    end = tiling.end
     upto = pretty(end) if end is not None else "the last whole tile"
     yield replace(
-        _read_to_the_end(name, dimension, loop.span, extent, end),
+        _read_to_the_end(name, dimension, tiling.span, extent, end),
         predicate=predicate,
-        given=tuple(E.ge(other.trips, 1) for other in read.loops if other is not loop),
+        given=tiling.given,
         notes=(
             Note(
                 read.span,
-                f"`{name}` is loaded here, up to index {upto} of dimension {dimension}",
+                f"`{name}` is read here, up to index {upto} of dimension {dimension}",
             ),
         ),
         exact=exact,
@@ -98,12 +126,14 @@ def _read_to_the_end(
 
 
 def tail_unread(event: Reached, target: Target) -> Iterator[Check]:
-    """An input that a run reads only a part of; which loop should have come there it cannot say."""
+    """An input, or a tile filled to its end, that a run reads only a part of; which loop should
+    have come there it cannot say."""
     storage = event.storage
-    if storage.kind is not StorageKind.INPUT:
+    filled = storage.kind is StorageKind.INPUT
+    if not filled and not (event.read and event.written):
         return
-    for dimension, (end, extent) in enumerate(zip(event.ends, storage.shape, strict=True)):
-        if end < extent.const:
+    for dimension, (end, extent) in enumerate(zip(event.read_ends, storage.shape, strict=True)):
+        if end < extent.const and (filled or event.ends[dimension] == extent.const):
             end_ = E.const(end)
             yield _read_to_the_end(storage.name, dimension, storage.span, extent, end_)
 
@@ -120,6 +150,85 @@ def _whole(extent: Expr, end: Expr | None, size: str, upto: str) -> str:
 def _factor(term: Expr) -> str:
     text = pretty(term)
     return text if term.is_const or term.as_atom() is not None else f"({text})"
+
+
+@dataclass(frozen=True, slots=True)
+class _Tiling:
+    """A read that goes through a dimension in whole tiles, however these come about.
+
+    ``end``: how far it is that all iterations read, the extent itself wherever tiles fill it.
+    ``loop``: the one that walks, if its number of trips is what rounds down.
+    """
+
+    read: Access
+    end: Expr | None
+    loop: Loop | None
+    span: Span
+    given: tuple[Bool, ...]
+
+
+def _tiling(read: Access, dimension: int, extent: Expr, pinned: E.Substitution) -> _Tiling | None:
+    coord = read.view.coords[dimension]
+    walking = [loop for loop in read.loops if loop.symbol in coord.free()]
+    if any(loop.kind is LoopKind.GRID for loop in walking):
+        return None  # what a core leaves may be another one's
+    ends = reach(read, dimension)
+    loop = tiling_loop(read, dimension, extent)
+    if loop is not None:
+        others = tuple(E.ge(other.trips, 1) for other in read.loops if other is not loop)
+        return _Tiling(read, ends[1] if ends is not None else None, loop, loop.span, others)
+    if ends is None or not walking:
+        return None
+    for end, chosen in _chosen(ends[1]):
+        if _whole_tiles(pinned.expr(end), pinned.expr(extent)):
+            others = tuple(E.ge(other.trips, 1) for other in read.loops if other not in walking)
+            return _Tiling(read, end, None, walking[0].span, (*others, *chosen))
+    return None
+
+
+def _chosen(end: Expr, depth: int = 3) -> Iterator[tuple[Expr, tuple[Bool, ...]]]:
+    """``end`` with an operand in the place of each minimum in it, and what makes it the least."""
+    least = next(_minima(end), None)
+    if least is None:
+        yield end, ()
+        return
+    if depth == 0:
+        return
+    for operand in least.args:
+        rest = E.Substitution({}, atoms={least: operand}).expr(end)
+        is_least = tuple(E.le(operand, other) for other in least.args if other is not operand)
+        for found, given in _chosen(rest, depth - 1):
+            yield found, (*is_least, *given)
+
+
+def _minima(term: Expr) -> Iterator[Extremum]:
+    for atom in term.atoms():
+        if isinstance(atom, Extremum) and atom.kind == "min":
+            yield atom
+        for part in atom.children():
+            if isinstance(part, Expr):
+                yield from _minima(part)
+
+
+def _whole_tiles(end: Expr, extent: Expr) -> bool:
+    """Whether ``end`` is the extent where some quotient in it has no remainder, and else is not."""
+    if end is extent:
+        return False
+    return any(
+        _fills(quotient, symbol, end, extent)
+        for quotient in _divisions(end)
+        for symbol in extent.free()
+    )
+
+
+def _fills(quotient: Div, symbol: Sym, end: Expr, extent: Expr) -> bool:
+    size = E.from_atom(symbol)
+    rest = quotient.num - size
+    if symbol in rest.free() or symbol in quotient.den.free():
+        return False
+    tiles = E.symbol("whole tiles", 1)
+    filled = E.Substitution({symbol: quotient.den * tiles - rest}, atoms={quotient: tiles})
+    return filled.expr(end) is filled.expr(extent)
 
 
 def tiling_loop(read: Access, dimension: int, extent: Expr) -> Loop | None:
@@ -154,7 +263,9 @@ def _divisions(term: Expr) -> Iterator[Div]:
     for atom in term.atoms():
         if isinstance(atom, Div):
             yield atom
-            yield from _divisions(atom.num)
+        for part in atom.children():
+            if isinstance(part, Expr):
+                yield from _divisions(part)
 
 
 def _rounds_down(atom: Div, extent: Expr) -> bool:
@@ -163,15 +274,16 @@ def _rounds_down(atom: Div, extent: Expr) -> bool:
     return rest.is_const and rest.const <= 0
 
 
-def _mirrors(target: Uses, extent: Expr, loop: Loop) -> bool:
+def _mirrors(target: Uses, extent: Expr, tiling: _Tiling) -> bool:
     """Whether what is written has the input's tiling, too, or is a quotient of the input.
 
     A buffer on the chip counts if it is used to its end: then its own missing tail is an error.
     """
     shape = target.storage.shape
     off_chip = target.storage.buffer.off_chip
-    if off_chip:
-        quotients = {id(atom) for atom in _divisions(loop.trips)}
+    rounded = tiling.loop.trips if tiling.loop is not None else tiling.end
+    if off_chip and rounded is not None:
+        quotients = {id(atom) for atom in _divisions(rounded)}
         if any(id(atom) in quotients for size in shape for atom in _divisions(size)):
             return True
     for write in target.writes:
@@ -180,8 +292,12 @@ def _mirrors(target: Uses, extent: Expr, loop: Loop) -> bool:
         for dimension, (coord, size) in enumerate(zip(write.view.coords, shape, strict=True)):
             if size is not extent:
                 continue
-            tiled = any(
-                other.symbol in coord.free() and other.trips is loop.trips for other in write.loops
+            ends = reach(write, dimension)
+            tiled = (ends is not None and ends[1] is tiling.end) or any(
+                other.symbol in coord.free()
+                and tiling.loop is not None
+                and other.trips is tiling.loop.trips
+                for other in write.loops
             )
             if tiled and (off_chip or _used_to_the_end(target, dimension)):
                 return True
@@ -324,7 +440,7 @@ register(
         id="input-tail-dropped",
         code="MEM303",
         family="memory",
-        summary="a loop over `n // tile` tiles leaves no rest of an input unread",
+        summary="a loop over `n // tile` tiles leaves no rest of an input or tile unread",
         silent=True,
         reason=(
             "When the tile size does not divide the dimension, the last partial tile is skipped. "

@@ -101,11 +101,12 @@ class Turns:
 class _Use:
     """How far a tensor, or all tiles of one allocation, are used along each dimension."""
 
-    __slots__ = ("highest", "memory", "read", "written")
+    __slots__ = ("highest", "memory", "read", "taken", "written")
 
     def __init__(self, memory: Memory) -> None:
         self.memory = memory
         self.highest = [-1] * len(memory.template.shape)
+        self.taken = list(self.highest)  # by reads
         self.read = False
         self.written = False
 
@@ -489,8 +490,9 @@ class Watch:
         use.read |= read
         use.written |= not read
         for dimension, highest in enumerate(self._reach(template, found.place)):
-            if highest > use.highest[dimension]:
-                use.highest[dimension] = highest
+            use.highest[dimension] = max(use.highest[dimension], highest)
+            if read:
+                use.taken[dimension] = max(use.taken[dimension], highest)
 
     def _reach(self, template: Template, place: Geometry | Gather) -> tuple[int, ...]:
         if isinstance(place, Gather):
@@ -512,7 +514,8 @@ class Watch:
                 memory = use.memory
                 storage = replace(memory.template.prototype, name=memory.name, span=memory.span)
                 ends = tuple(highest + 1 for highest in use.highest)
-                self._meet(Reached(storage, ends, use.read, use.written))
+                taken = tuple(highest + 1 for highest in use.taken)
+                self._meet(Reached(storage, ends, taken, use.read, use.written))
         return [*self.instances.finish()]
 
 

@@ -21,17 +21,23 @@ from verifier.symbolic.expr.terms import (
 
 
 class Substitution:
-    """A simultaneous replacement of symbols (and truth variables by name), memoised."""
+    """A simultaneous replacement of symbols (truth variables by name, other atoms), memoised."""
 
-    def __init__(self, symbols: Mapping[Sym, Expr], flags: Mapping[str, Bool] | None = None):
+    def __init__(
+        self,
+        symbols: Mapping[Sym, Expr],
+        flags: Mapping[str, Bool] | None = None,
+        atoms: Mapping[Atom, Expr] | None = None,
+    ) -> None:
         self._symbols = dict(symbols)
         self._flags = dict(flags or {})
         self._exprs: dict[int, Expr] = {}
-        self._atoms: dict[int, Expr] = {}
+        self._atoms: dict[int, Expr] = {atom.id: value for atom, value in (atoms or {}).items()}
+        self._whole = bool(atoms)  # they may stand anywhere
         self._bools: dict[int, Bool] = {}
 
     def expr(self, e: Expr) -> Expr:
-        if not self._flags and self._symbols.keys().isdisjoint(e.free()):
+        if not self._flags and not self._whole and self._symbols.keys().isdisjoint(e.free()):
             return e
         found = self._exprs.get(id(e))
         if found is None:
@@ -71,8 +77,10 @@ class Substitution:
         return found
 
     def bool(self, b: Bool) -> Bool:
-        if self._symbols.keys().isdisjoint(b.free()) and (
-            not self._flags or self._flags.keys().isdisjoint(b.flags())
+        if (
+            not self._whole
+            and self._symbols.keys().isdisjoint(b.free())
+            and (not self._flags or self._flags.keys().isdisjoint(b.flags()))
         ):
             return b
         found = self._bools.get(id(b))

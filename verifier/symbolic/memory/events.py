@@ -256,11 +256,13 @@ class Outside:
 class Reached:
     """How far a tensor is used along each dimension, by all iterations together.
 
-    Of a tile, what all that one allocation makes come to.
+    Of a tile, what all that one allocation makes come to. ``ends``: of reads and writes;
+    ``read_ends``: of reads alone, 0 where there are none.
     """
 
     storage: Storage
     ends: tuple[int, ...]
+    read_ends: tuple[int, ...]
     read: bool
     written: bool
 
