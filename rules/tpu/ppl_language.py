@@ -256,8 +256,8 @@ _host(
     "ppl-dropped-assert",
     "PPL010",
     "assertions in a kernel are checked nowhere",
-    "`assert` is dropped when the kernel is compiled, unless `debug` is on. It counts as a demand "
-    "on the inputs: what is checked here is checked under it.",
+    "`assert` is dropped when the kernel is compiled, unless `debug` is on: inputs that it speaks "
+    "against get through. What the caller sees to can be said in a contract.",
     ("PPL-C02",),
     _DOUBLED.replace(
         "    source = pl.gtensor", "    assert rows % 2 == 0\n    source = pl.gtensor", 1

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from tests.ppl.support import check, interpret, one, rules, status
+from tests.ppl.support import HEADER, check, interpret, one, rules, status
 from verifier.dialects.ppl import isa
 from verifier.dialects.ppl.host import HANDLERS
 from verifier.dialects.ppl.names import HOST
+from verifier.executor import simulate
 from verifier.symbolic.pretty import pretty
 from verifier.symbolic.tensors import StorageKind
 
@@ -294,3 +296,40 @@ def numbers(out_ptr):
         str(-(-70 // lanes) * feature),
         str(feature),
     ]
+
+
+ASSERTED = """\
+# tilelint: contract (out_ptr: fp32[R, 60], x_ptr: fp32[R, 60], rows: R) where R <= 100
+@{decorator}
+def asserted(out_ptr, x_ptr, rows):
+    assert rows <= 64
+    x_all = pl.gtensor([1, rows, 1, 60], pl.GLOBAL, x_ptr)
+    out_all = pl.gtensor([1, rows, 1, 60], pl.GLOBAL, out_ptr)
+    x = pl.make_tensor([1, 64, 1, 60], pl.float32, [1, rows, 1, 60])
+    pl.dma.load(x, x_all)
+    pl.dma.store(out_all, x)
+"""
+
+
+def test_an_assertion_that_is_dropped_keeps_nothing_out(tmp_path: Path) -> None:
+    dropped = ASSERTED.format(decorator="ppl.jit")
+    found = check(tmp_path, dropped)
+    assert rules(found).keys() == {"ppl-dropped-assert", "ppl-real-shape"}
+    (kernel,) = found.kernels
+    assert kernel.status == "conditional"
+    assert not any("64" in assumption for assumption in kernel.assumptions)
+    kept = check(tmp_path, ASSERTED.format(decorator="ppl.jit(debug=True)"))
+    assert rules(kept) == {} and kept.kernels[0].status == "verified"
+
+
+@pytest.mark.parametrize("decorator, dies", [("ppl.jit", False), ("ppl.jit(debug=True)", True)])
+def test_runs_leave_it_out_as_well(tmp_path: Path, decorator: str, dies: bool) -> None:
+    path = tmp_path / "asserted.py"
+    path.write_text(HEADER + ASSERTED.format(decorator=decorator), encoding="utf-8")
+    numbers = np.ones((80, 60), np.float32)
+    outcome = simulate(f"{path}::asserted", "bm1684x").outcome(
+        out_ptr=np.zeros((80, 60), np.float32), x_ptr=numbers, rows=80
+    )
+    ended = outcome.ended
+    assert ended is not None and (ended[0] != "violation") is dies
+    assert {d.rule for d in outcome.diagnostics} == (set() if dies else {"ppl-real-shape"})

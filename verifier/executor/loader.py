@@ -17,6 +17,7 @@ from typing import Any
 
 from verifier.dialects.registry import DIALECTS, of_generation, of_packages
 from verifier.executor import places
+from verifier.executor.compiled import compiled
 from verifier.executor.findings import MisuseError
 from verifier.executor.nested import nested
 from verifier.executor.objects import dataclass as nki_dataclass
@@ -243,7 +244,7 @@ def load(path: Path, *, stand_ins: bool = False) -> Loaded:
         if isinstance(statement, ast.ImportFrom) and statement.module == "__future__":
             for alias in statement.names:
                 flags |= getattr(__future__, alias.name).compiler_flag
-        part = ast.Module([statement], [])
+        part = ast.Module([compiled(statement, module.__dict__)], [])
         code = compile(part, str(path), "exec", flags, dont_inherit=True)
         try:
             while True:

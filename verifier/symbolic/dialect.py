@@ -109,6 +109,10 @@ class Dialect(Protocol[M]):
         """Before an ``if`` statement branches."""
         ...
 
+    def drops(self, machine: M, stmt: ir.Assert) -> bool:
+        """Whether an assertion of a kernel is left out of what runs."""
+        ...
+
     def conditional(self, machine: M, node: ir.IfExpr, test: Bool) -> ir.Expr | None:
         """The alternative of ``a if test else b`` that is always taken; None: as Python does."""
         ...

@@ -49,8 +49,9 @@ class PplDialect(PlainDialect):
     def __init__(self) -> None:
         #: calls of ``gtensor`` whose result has no name: as an argument they are no tensors yet
         self._unnamed: set[Span] = set()
-        #: functions whose text was looked through
+        #: functions whose text was looked through, and the assertions that are not compiled
         self._scanned: set[Span] = set()
+        self._dropped: set[Span] = set()
 
     def root(self, dotted: str) -> object | None:
         """The value of an imported dotted name, or None if it is not of PPL."""
@@ -148,7 +149,7 @@ class PplDialect(PlainDialect):
 
     def prepare(self, machine: VM, definition: ir.FunctionDef, module: Module) -> None:
         """Which inputs are constants, what the front end rejects."""
-        frontend.prepare(machine, definition, module)
+        self._dropped |= frontend.prepare(machine, definition, module)
 
     def enter(self, machine: VM, definition: ir.FunctionDef | ir.LambdaExpr, span: Span) -> None:
         """A function is compiled as well: it is a jit one, and looked through once."""
@@ -157,12 +158,16 @@ class PplDialect(PlainDialect):
         frontend.enter(machine, definition, span)
         if definition.name_span not in self._scanned:
             self._scanned.add(definition.name_span)
-            frontend.scan(machine, definition, debug=False)
+            self._dropped |= frontend.scan(machine, definition)
 
     def branch(self, machine: VM, stmt: ir.If, test: Bool) -> None:
         """A guard that keeps nothing out is a finding."""
         if not machine.importing:
             frontend.guard(machine, stmt, test)
+
+    def drops(self, machine: VM, stmt: ir.Assert) -> bool:
+        """An assertion is compiled for `debug` only: what it asks is asked nowhere (PPL-C02)."""
+        return not machine.importing and stmt.span in self._dropped
 
     def conditional(self, machine: VM, node: ir.IfExpr, test: Bool) -> ir.Expr | None:
         """The first alternative, unless the test is known when the kernel is compiled."""

@@ -27,8 +27,11 @@ _RANGES = frozenset({"range", "static_range"})
 _MUTATORS = frozenset({"append", "extend", "insert", "pop", "remove", "clear", "update"})
 
 
-def prepare(vm: VM, definition: ir.FunctionDef, module: Module) -> None:
-    """Before a kernel is entered: which inputs are constants, what the front end rejects."""
+def prepare(vm: VM, definition: ir.FunctionDef, module: Module) -> frozenset[Span]:
+    """Before a kernel is entered: which inputs are constants, what the front end rejects.
+
+    Returns the assertions that it drops.
+    """
     constants = [
         p.name
         for p in definition.params
@@ -46,7 +49,7 @@ def prepare(vm: VM, definition: ir.FunctionDef, module: Module) -> None:
                 f"the tiling callback chooses {listed} so that local memory suffices",
                 definition.name_span,
             )
-    scan(vm, definition, debug=_debug(definition))
+    return scan(vm, definition)
 
 
 def enter(vm: VM, definition: ir.FunctionDef, span: Span) -> None:
@@ -211,8 +214,12 @@ def _passed_on(call: ir.Call, definition: ir.FunctionDef, local: set[str]) -> se
 # ------------------------------------------------------------------------------ what is rejected
 
 
-def scan(vm: VM, definition: ir.FunctionDef, *, debug: bool) -> None:
-    """Report the statements and expressions that the front end drops or rejects."""
+def scan(vm: VM, definition: ir.FunctionDef) -> frozenset[Span]:
+    """Report the statements and expressions that the front end drops or rejects.
+
+    Returns the assertions that it drops.
+    """
+    debug, dropped = _debug(definition), set[Span]()
     for node in _walk(definition.body):
         found = _unsupported(node)
         if found:
@@ -220,6 +227,7 @@ def scan(vm: VM, definition: ir.FunctionDef, *, debug: bool) -> None:
         if isinstance(node, ir.For):
             _loop(vm, node)
         if isinstance(node, ir.Assert) and not debug:
+            dropped.add(node.span)
             vm.check(
                 "ppl-dropped-assert",
                 E.FALSE,
@@ -227,8 +235,12 @@ def scan(vm: VM, definition: ir.FunctionDef, *, debug: bool) -> None:
                 "assertions are checked on the device",
                 "this assertion is dropped when the kernel is compiled",
                 facts=("PPL-C02",),
-                help=("it counts as a demand on the inputs here; check it before the launch",),
+                help=(
+                    "nothing keeps other inputs out: check it before the launch, and say it in a "
+                    "contract: `# tilelint: contract (...) where ...`",
+                ),
             )
+    return frozenset(dropped)
 
 
 def _unsupported(node: ir.Node) -> str:

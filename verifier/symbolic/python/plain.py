@@ -47,6 +47,10 @@ class PlainDialect:
     def branch(self, machine: VM, stmt: ir.If, test: Bool) -> None:
         """Nothing to do."""
 
+    def drops(self, machine: VM, stmt: ir.Assert) -> bool:
+        """Assertions are made."""
+        return False
+
     def conditional(self, machine: VM, node: ir.IfExpr, test: Bool) -> ir.Expr | None:
         """As Python does."""
         return None
