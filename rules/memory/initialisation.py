@@ -13,13 +13,11 @@ from rules.memory.cases import Copy, contains, copy, covered_point, dominates
 from rules.memory.defined import Flow, Read, Write, regions
 from rules.memory.runtime import covered_there
 from rules.memory.samples import determined, possible
-from rules.memory.tails import tiling_loop
 from rules.memory.words import (
     allocation_note,
     coordinate_name,
     element,
     partly_written,
-    reach,
     region,
     write_note,
 )
@@ -38,7 +36,7 @@ from verifier.symbolic.memory.events import (
     UndefinedRead,
     Wasted,
 )
-from verifier.symbolic.memory.index import Access, Index, Uses, index, tensor
+from verifier.symbolic.memory.index import Access, Index, index, tensor
 from verifier.symbolic.tensors import LoopKind, Storage, StorageKind, View
 from verifier.symbolic.trace import Trace
 
@@ -328,10 +326,11 @@ def unwritten_outputs(trace: Trace, target: Target) -> Iterable[Check]:
 def _unwritten_parameters(table: Index) -> Iterator[Check]:
     """One check per tensor of the caller's that a kernel writes and never reads, nor returns.
 
-    A kernel may well mean to write a part of it: that is a warning, and none in NKI where no input
-    is known for which it is whole, or where the kernel says nothing of its shape. Only parts that
-    are boxes of the declared shape, at places that are linear in the loops, are added up; outputs
-    that are put together otherwise are not judged.
+    A kernel of NKI may well mean to write a part of it: that is a warning, and none where no input
+    is known for which it is whole, or where the kernel says nothing of its shape. One of PPL has
+    declared the tensor itself, and nobody else tells that a part of it is left as it was. Only
+    parts that are boxes of the declared shape, at places that are linear in the loops, are added
+    up; outputs that are put together otherwise are not judged.
     """
     trace = table.trace
     returned = {id(storage) for storage in table.returned}
@@ -366,18 +365,8 @@ def _unwritten_parameters(table: Index) -> Iterator[Check]:
             reason=found.reason,
             path=found.path,
             order=found.order,
-            severity=None if trace.dialect == PPL and _rounded_down(uses) else whole.severity,
+            severity=None if trace.dialect == PPL else whole.severity,
         )
-
-
-def _rounded_down(uses: Uses) -> bool:
-    """Whether a loop goes through a tensor in tiles, and a rest smaller than a tile is left out."""
-    for dimension, extent in enumerate(uses.storage.shape):
-        tiled = any(tiling_loop(write, dimension, extent) for write in uses.writes)
-        ends = [reach(write, dimension) for write in uses.writes]
-        if tiled and all(end is not None and E.lt(end[1], extent) is E.TRUE for end in ends):
-            return True
-    return False
 
 
 def _parameter_written(name: str, span: Span) -> Check:
@@ -398,7 +387,9 @@ def partly_filled(event: Filled, target: Hardware) -> Iterator[Check]:
     if event.missing:
         written = E.const(event.total - event.missing)
         values = ((f"{event.unit} of `{event.name}` written", written),)
-        yield replace(_parameter_written(event.name, event.span), values=values)
+        found = _parameter_written(event.name, event.span)
+        severity = None if event.declared else found.severity
+        yield replace(found, values=values, severity=severity)
 
 
 def returned_unwritten(event: Returned, target: Target) -> Iterator[Check]:

@@ -105,7 +105,7 @@ def lost(out_ptr, x_ptr):
     ("rows", "trips", "severity"),
     [
         (30, "30 // 8", "error"),  # a rest of less than a tile: the loop rounds down
-        (30, "2", "warning"),  # two tiles may be meant
+        (30, "2", "error"),  # the caller gets the rest as it was, and nobody says so
         (32, "32 // 8", ""),
     ],
 )

@@ -198,10 +198,10 @@ def _filled(machine: ConcreteMachine, given: Given, span: Span) -> None:
         known = storage.placement.get("declared") or storage.name in given.declared
         if not tpu.written(storage):
             if known:
-                machine.meet(Filled(storage.name, span, size, size, "bytes"))
+                machine.meet(Filled(storage.name, span, size, size, "bytes", declared=True))
         elif memory.stored is not None and isinstance(memory.writer, Span):
             missing = size - int(memory.stored[:size].sum())
-            machine.meet(Filled(storage.name, memory.writer, missing, size, "bytes"))
+            machine.meet(Filled(storage.name, memory.writer, missing, size, "bytes", declared=True))
 
 
 def capacity(machine: ConcreteMachine) -> None:

@@ -71,7 +71,7 @@ class Filled:
     """A tensor of the caller's that a kernel writes, and neither reads nor returns.
 
     ``missing`` of ``total`` elements (or bytes: ``unit``) are not written. ``span``: the last
-    write; where there is none, the kernel.
+    write; where there is none, the kernel. ``declared``: the kernel itself says its shape.
     """
 
     name: str
@@ -79,6 +79,7 @@ class Filled:
     missing: int
     total: int
     unit: str
+    declared: bool = False
 
 
 @dataclass(frozen=True, slots=True)
