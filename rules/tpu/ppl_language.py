@@ -159,6 +159,15 @@ _host(
     _DOUBLED,
 )
 _host(
+    "ppl-unknown-name",
+    "PPL018",
+    "the names of the language that a kernel uses exist",
+    "A name that is misspelt ends the compilation, or is taken for something else.",
+    ("PPL-A06",),
+    _DOUBLED.replace("pl.tiu.fmul(", "pl.tiu.fmull("),
+    _DOUBLED,
+)
+_host(
     "ppl-four-dimensions",
     "PPL002",
     "shapes, offsets and strides have four entries",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -333,3 +334,45 @@ def test_runs_leave_it_out_as_well(tmp_path: Path, decorator: str, dies: bool) -
     ended = outcome.ended
     assert ended is not None and (ended[0] != "violation") is dies
     assert {d.rule for d in outcome.diagnostics} == (set() if dies else {"ppl-real-shape"})
+
+
+MISSPELT = """\
+@ppl.jit
+def misspelt(out_ptr, src_ptr):
+    source = pl.gtensor([1, 9, 1, 60], pl.GLOBAL, src_ptr)
+    target = pl.gtensor([1, 9, 1, 60], pl.GLOBAL, out_ptr)
+    a = pl.make_tensor([1, 9, 1, 60], pl.float32, align_mode=pl.TPU_ALIGN)
+    pl.dma.load(a, source.sub_view([1, 9, 1, 60], [0, 0, 0, 0]))
+    pl.tiu.fmul(a, a, 2.0 + pl.get_core_index() - pl.get_core_index())
+    pl.dma.store(target, a)
+"""
+
+
+@pytest.mark.parametrize(
+    "name, slip",
+    [
+        ("pl.GLOBAL, src_ptr", "pl.GLOBLA, src_ptr"),
+        ("pl.TPU_ALIGN", "pl.TPU_ALLIGN"),
+        ("pl.float32", "pl.float31"),
+        ("pl.tiu.fmul(", "pl.tiu.fmull("),
+        ("sub_view(", "subview("),
+        ("pl.get_core_index()", "pl.get_core_idx()"),
+    ],
+)
+def test_a_name_that_is_misspelt_is_an_error(tmp_path: Path, name: str, slip: str) -> None:
+    assert rules(check(tmp_path, MISSPELT, "bm1684x")) == {}
+    found = check(tmp_path, MISSPELT.replace(name, slip, 1), "bm1684x")
+    (shown,) = [d for d in found.diagnostics if d.rule == "ppl-unknown-name"]
+    assert shown.severity == "error" and found.kernels[0].status != "verified"
+    meant = re.split(r"[(,]", name)[0].rpartition(".")[2]
+    assert any(f"did you mean `{meant}`?" in text for text in shown.help)
+
+
+@pytest.mark.parametrize(
+    "name, other", [("pl.GLOBAL, src_ptr", "pl.SHARED, src_ptr"), ("pl.TPU_ALIGN", "pl.TPU_ROWS")]
+)
+def test_a_mode_that_nobody_knows_is_not_taken_for_another(
+    tmp_path: Path, name: str, other: str
+) -> None:
+    found = check(tmp_path, MISSPELT.replace(name, other, 1), "bm1684x")
+    assert found.kernels[0].status == "unknown"

@@ -62,8 +62,12 @@ class PplDialect(PlainDialect):
         return None
 
     def attribute(self, machine: Machine, owner: ApiRef, attr: str, span: Span) -> object | None:
-        """``owner.attr``, or None if PPL has no such name."""
-        return names.attribute(owner, attr)
+        """``owner.attr``, or None if PPL has no such name; a slip of one is a finding."""
+        found = names.attribute(owner, attr)
+        if found is None:
+            path = owner.name if owner.name == "pl" else f"pl.{owner.name}"
+            _misspelt(machine, names.suggestion(owner.name, attr), attr, path, span)
+        return found
 
     def call(self, machine: Machine, api: ApiRef, call: Call) -> object:
         """A call of an API function: an operation, a tensor, a number."""
@@ -108,7 +112,11 @@ class PplDialect(PlainDialect):
 
     def view_method(self, machine: Machine, view: View, method: str, call: Call) -> object | None:
         """``sub_view``, ``view``; None if there is no such method."""
-        return tensors.method(machine, view, method, call)
+        found = tensors.method(machine, view, method, call)
+        if found is None:
+            meant = names.suggestion("tensor", method)
+            _misspelt(machine, meant, method, view.name, call.span)
+        return found
 
     def subscript(self, machine: Machine, view: View, index: object, span: Span) -> object:
         """``tensor[a:b, ...]``."""
@@ -200,3 +208,18 @@ class PplDialect(PlainDialect):
     def kinds(self) -> Mapping[type, Kind[VM]]:
         """Inputs are pointers."""
         return {Parameter: pointers.PointerKind()}
+
+
+def _misspelt(machine: Machine, meant: str | None, name: str, owner: str, span: Span) -> None:
+    """A name that the API does not have; what is not near to any of it is not modelled only."""
+    if meant is None or meant == name:
+        return
+    machine.check(
+        "ppl-unknown-name",
+        E.FALSE,
+        span,
+        f"`{owner}` has `{name}`",
+        f"`{owner}` has no `{name}`",
+        facts=("PPL-A06",),
+        help=(f"did you mean `{meant}`?",),
+    )

@@ -113,6 +113,46 @@ def attribute(owner: ApiRef, attr: str) -> object | None:
     return _function(function) if function is not None else None
 
 
+#: what tensors have
+_OF_TENSORS: Final = ("sub_view", "view", "shape", "dtype", "type")
+
+
+def suggestion(owner: str, attr: str) -> str | None:
+    """The name that was meant by one that differs from it by a slip; None: it may be another.
+
+    Not all that the packages have is listed: what begins otherwise, or is further away, may exist.
+    """
+    known: set[str] = set()
+    if owner in _ENGINES:
+        prefix = f"{isa.PREFIX}{owner}."
+        known = {name.removeprefix(prefix) for name in isa.all_names() if name.startswith(prefix)}
+    elif owner == "pl":
+        known = {*DTYPES, *POINTERS, *_MEMBERS, *HOST, *_ENGINES, "LANE_NUM"}
+    elif owner == "tensor":
+        known = set(_OF_TENSORS)
+    near = ((_slips(attr, name), name) for name in known if name[:1] == attr[:1])
+    found = min(near, default=None)
+    return found[1] if found is not None and found[0] <= 1 + len(attr) // _LONG else None
+
+
+#: letters for which one more slip is one
+_LONG: Final = 10
+
+
+def _slips(a: str, b: str) -> int:
+    """Letters that are left out, added, replaced or exchanged with their neighbour."""
+    rows = [list(range(len(b) + 1))]
+    for i, x in enumerate(a, 1):
+        row = [i]
+        for j, y in enumerate(b, 1):
+            best = min(rows[-1][j] + 1, row[-1] + 1, rows[-1][j - 1] + (x != y))
+            if i > 1 and j > 1 and (x, y) == (b[j - 2], a[i - 2]):
+                best = min(best, rows[-2][j - 2] + 1)
+            row.append(best)
+        rows.append(row)
+    return rows[-1][-1]
+
+
 def _function(instruction: Instruction) -> ApiRef:
     return ApiRef(instruction.name.removeprefix(isa.PREFIX), "ppl")
 
@@ -128,4 +168,14 @@ def value(name: str) -> object | None:
     return Enumerator(_MEMBERS[name], name) if name in _MEMBERS else None
 
 
-__all__ = ["DTYPES", "ENUMS", "HOST", "POINTERS", "VOID", "attribute", "root", "value"]
+__all__ = [
+    "DTYPES",
+    "ENUMS",
+    "HOST",
+    "POINTERS",
+    "VOID",
+    "attribute",
+    "root",
+    "suggestion",
+    "value",
+]

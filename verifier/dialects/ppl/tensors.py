@@ -103,6 +103,7 @@ def make_tensor(machine: Machine, call: Call) -> object:
     real = four(machine, given.get("tensor_shape"), "the tensor shape", memory)
     layout = "aligned"
     mode = given.get("align_mode")
+    _known_mode(machine, mode, "align", "the align mode of the tensor")
     if mode is not None and isinstance(mode.value, Enumerator):
         layout = LAYOUTS.get(mode.value.name, layout)
     spans = {name: argument.span for name, argument in given.items()}
@@ -121,6 +122,15 @@ def make_tensor(machine: Machine, call: Call) -> object:
         return made
     _within_block(machine, made, memory, real, spans.get("tensor_shape", call.span))
     return replace(box(machine, made, real, call.span), real=real)
+
+
+def _known_mode(machine: Machine, given: Arg | None, kind: str, what: str) -> None:
+    """What is no member of the enumeration may mean anything."""
+    value = None if given is None else given.value
+    if given is None or (isinstance(value, Enumerator) and value.kind == kind):
+        return
+    machine.approximate(LedgerKind.OPAQUE, f"{what} is not followed", given.span)
+    machine.unmodelled("ppl.make_tensor" if kind == "align" else "ppl.gtensor", given.span)
 
 
 def _within_block(
@@ -149,6 +159,7 @@ def gtensor(machine: Machine, call: Call) -> object:
     if shape is None:
         machine.unmodelled("ppl.gtensor", call.span)
         return Opaque(f"the tensor made by {call.text}")
+    _known_mode(machine, memory, "memory", "the memory of the global tensor")
     spans = {name: argument.span for name, argument in given.items()}
     if pointer is None or pointer.value is None:
         wanted = given.get("dtype")

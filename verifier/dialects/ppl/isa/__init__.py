@@ -58,6 +58,11 @@ def of_package(name: str) -> Instruction | None:
     return next((found for found in each if found is not None), None)
 
 
+def all_names() -> frozenset[str]:
+    """The names that device functions are called by, with the package."""
+    return frozenset((*INSTRUCTIONS, *_ALIASES, *CONTROL))
+
+
 def signature(instruction: Instruction) -> Signature:
     """The parameters of a function."""
     text = instruction.signatures["ppl"]
