@@ -207,9 +207,12 @@ def sub_view(machine: Machine, view: View, call: Call) -> object:
     shape = four(machine, given.get("shape"), "the shape of the sub-view")
     zero = (E.const(0),) * RANK
     offset = four(machine, given.get("offset"), "the offset of the sub-view", zero)
-    if shape is None or offset is None:
+    if shape is None:
         machine.unmodelled("ppl.sub_view", call.span)
-        return views.inexact(view, view.axes, "a sub-view that is not followed")
+        return Opaque("a sub-view whose shape is not followed")
+    if offset is None:
+        machine.unmodelled("ppl.sub_view", call.span)
+        return _loose(view, [machine.axis(size) for size in shape], "a sub-view not followed")
     at = {
         "shape": given["shape"].span if "shape" in given else call.span,
         "offset": given["offset"].span if "offset" in given else call.span,
@@ -219,7 +222,7 @@ def sub_view(machine: Machine, view: View, call: Call) -> object:
     if strides is not None and strides.value is not None:
         steps = four(machine, strides, "the stride of the sub-view")
         if steps is not None:
-            return replace(found, strides=steps)
+            return _stepped(machine, replace(found, strides=steps), strides.span)
     return found
 
 
@@ -382,7 +385,7 @@ def reinterpret(machine: Machine, view: View, call: Call) -> object:
     shape = four(machine, given.get("shape"), "the shape of the view", out.shape)
     if shape is None:
         machine.unmodelled("ppl.view", call.span)
-        return views.inexact(out, out.axes, "a view that is not followed")
+        return Opaque("a view whose shape is not followed")
     if tuple(shape) != out.shape:
         at = given["shape"].span if "shape" in given else call.span
         out = _as_shape(machine, out, shape, at)
@@ -390,10 +393,55 @@ def reinterpret(machine: Machine, view: View, call: Call) -> object:
     if strides is not None and strides.value is not None:
         steps = four(machine, strides, "the stride of the view")
         if steps is not None:
-            out = replace(out, strides=steps)
-            if "shape" in given or not _plain(machine, out):
+            out = _stepped(machine, replace(out, strides=steps), strides.span)
+            local = out.buffer.on_chip
+            if local and out.exact and ("shape" in given or not _plain(machine, out)):
                 out = _strided(machine, out)
     return replace(out, span=call.span)
+
+
+def _stepped(machine: Machine, view: View, span: Span) -> View:
+    """A view of global memory with steps of its own: all of it lies in the tensor (PPL-B04).
+
+    Where the steps are others than the tensor's, its elements are those that the steps say.
+    """
+    steps, start = view.strides, views.linear_start(view)
+    if steps is None or start is None or view.buffer.on_chip:
+        return view
+    storage = view.storage
+    there, low, high = E.const(1), start, start
+    for size in storage.shape:
+        there = there * size
+    for size, step in zip(view.shape, steps, strict=True):
+        reach = (size - 1) * step
+        low, high = low + E.minimum(reach, E.const(0)), high + E.maximum(reach, E.const(0))
+    machine.check(
+        "ppl-sub-view",
+        E.and_(E.ge(low, 0), E.lt(high, there)),
+        span,
+        told(
+            f"{pretty(high)} < {pretty(there)}",
+            f"last element of the view < elements of {view.name}",
+        ),
+        f"the steps leave the global tensor `{view.name}`",
+        given=tuple(E.ge(size, 1) for size in view.shape),
+        facts=("PPL-B03", "PPL-B04"),
+        values=(("last element of the view", high), (f"elements of {view.name}", there)),
+        help=("steps count elements: those of a part are those of the tensor that it is of",),
+    )
+    usual = (storage.shape[1] * storage.shape[2] * storage.shape[3], *_inner(storage.shape))
+    outer = zip(view.shape[:3], steps[:3], usual, strict=True)
+    if all(_is_one(size) or step is own for size, step, own in outer):
+        return _strided(machine, view)
+    flat = start
+    for axis, step in zip(view.axes, steps, strict=True):
+        flat = flat + axis.index * step
+    return replace(view, frame=(there,), coords=(flat,))
+
+
+def _inner(shape: Sequence[Expr]) -> tuple[Expr, Expr]:
+    """Elements from one channel to the next, and from one row to the next."""
+    return shape[2] * shape[3], shape[3]
 
 
 def _plain(machine: Machine, view: View) -> bool:
@@ -475,7 +523,11 @@ def _as_shape(machine: Machine, view: View, shape: Sequence[Expr], span: Span) -
     if not view.buffer.on_chip and views.is_whole(view):
         return views.redeclared(machine, view, shape, span)
     axes = [machine.axis(size) for size in shape]
-    return _loose(view, axes, f"a view of `{view.name}` in another shape")
+    reason = f"a view of `{view.name}` in another shape"
+    if view.buffer.on_chip:
+        # which elements it shows depends on where the channels and batches lie (OQ-07)
+        machine.approximate(LedgerKind.OPAQUE, f"where the elements of {reason} lie is open", span)
+    return _loose(view, axes, reason)
 
 
 def _loose(view: View, axes: Sequence[Axis], reason: str) -> View:
