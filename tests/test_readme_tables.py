@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
 
@@ -15,6 +16,7 @@ import click
 from click.testing import CliRunner
 
 from rules import FAMILIES
+from rules.coverage import coverage
 from tests.pages import texts
 from verifier.cli.main import COMMANDS, cli
 from verifier.cli.output import STATUSES
@@ -59,11 +61,28 @@ def printed(*arguments: str) -> Callable[[], str]:
     return run
 
 
+def rows_enforced() -> str:
+    """How many rows of each catalogue a rule enforces, and why none enforces the others."""
+    found = coverage()
+    lines = []
+    for name, of_nki in (("NKI", True), ("TPUs", False)):
+        mine = [row for row in found if row.fact.startswith("NKI-") is of_nki]
+        enforced = sum(row.rule is not None for row in mine)
+        why = Counter(row.why.partition(":")[0] for row in mine if row.rule is None)
+        reasons = "; ".join(f"{count} {reason}" for reason, count in why.most_common(4))
+        others = sum(why.values()) - sum(count for _, count in why.most_common(4))
+        lines.append((name, str(len(mine)), str(enforced), f"{reasons}; {others} other"))
+    return table(
+        ("Catalogue", "Rows", "Enforced by a rule", "The others, most common first"), lines
+    )
+
+
 TABLES: Mapping[str, Callable[[], str]] = {
     "commands": commands,
     "statuses": statuses,
     "settings": printed("config", "settings", "--format", "markdown"),
     "families": printed("rules", "--families", "--format", "markdown"),
+    "coverage": rows_enforced,
 }
 
 

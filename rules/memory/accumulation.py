@@ -391,7 +391,7 @@ register(
             "sum; adding to what another engine wrote is undefined before "
             f"{first_with(Capability.SUM_ON_ANY_CONTENT).name}."
         ),
-        facts=("NKI-MMU25", "NKI-MMU26", "NKI-MMU27", "NKI-B23"),
+        facts=("NKI-MMU25", "NKI-MMU26", "NKI-MMU27", "NKI-MMU28", "NKI-MMX14", "NKI-B23"),
         on="trace",
         check=accumulation_protocol,
         monitors=(Monitor(Added, added),),

@@ -226,7 +226,7 @@ register(
             "index, or in a loop whose trips depend on it, some do not come: the kernel hangs. "
             "A core that receives in a sendrecv waits in the same way for the one that sends."
         ),
-        facts=("NKI-BAR02", "NKI-SRV02", "NKI-SRV04", "PPL-B11"),
+        facts=("NKI-BAR02", "NKI-SRV02", "NKI-SRV04", "NKI-L64", "PPL-B11"),
         on="trace",
         check=divergence,
         monitors=(Monitor(Awaited, never_come), Monitor(Unanswered, never_sent)),

@@ -526,7 +526,15 @@ register(
             "was there before, so results differ from run to run. The usual cause is a loop with "
             "`n // tile` trips that fills a buffer of `n` columns."
         ),
-        facts=("NKI-B20", "NKI-REG06", "NKI-SHF07", "NKI-NZC04", "PPL-B12"),
+        facts=(
+            "NKI-B20",
+            "NKI-REG06",
+            "NKI-SHF07",
+            "NKI-NZC04",
+            "NKI-CPP05",
+            "NKI-MMU22",
+            "PPL-B12",
+        ),
         on="trace",
         dialects=(NKI, PPL),
         check=uninitialised_reads,

@@ -176,7 +176,7 @@ register(
             "nothing, but for the next condition of `while_loop`. `no_reorder` keeps straight "
             "code in order, and holds no such loop."
         ),
-        facts=("G50", "L66", "LP05", "LP06", "LP07", "LP08", "LP09", "REG02", "REG05"),
+        facts=("G50", "L66", "LP05", "LP06", "LP07", "LP08", "LP09", "N13", "REG02", "REG05"),
         on="operation",
         replayed=COMPILED,
         check=_device_loop,

@@ -145,6 +145,48 @@ register(
     )
 )
 
+_LAUNCH = variants(
+    """\
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def copied(x):
+    assert x.shape == (72, 40) and x.dtype == nl.float32
+    out = nl.ndarray((72, 40), dtype=x.dtype, buffer=nl.shared_hbm)
+    tile = nl.ndarray((72, 40), dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=tile, src=x, name="load")
+    nisa.dma_copy(dst=out, src=tile, name="store")
+    return out
+
+
+def launched(x):
+-    return copied[1, 2](x)
++    return copied[2](x)
+"""
+)
+register(
+    Rule(
+        id="launch-grid",
+        code="NKI199",
+        family="api",
+        summary="a kernel is launched as its generation and its target launch kernels",
+        reason=(
+            "Since NKI 0.2 a launch grid is one number: of the cores of a logical core that run "
+            "the kernel together, two at most. `program_id` has that one axis alone, and an "
+            "order that `with_schedule` adds is of instructions that the kernel has."
+        ),
+        facts=("L60", "L61", "L70", "H41"),
+        on="host",
+        replayed=COMPILED,
+        sources=("NKI logical core guide", "NKI scheduling guide", "NKI jit"),
+        failing=_LAUNCH.failing,
+        passing=_LAUNCH.passing,
+    )
+)
+
 _OUTSIDE = variants(
     """\
 import neuronxcc.nki as nki

@@ -16,6 +16,7 @@ from verifier.rulebase import Check, Rule
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.instruction import Trait
+from verifier.symbolic.roles import Takes
 from verifier.symbolic.tensors import StorageKind, View
 from verifier.symbolic.trace import Operation
 from verifier.symbolic.values import RankGroups
@@ -383,6 +384,81 @@ def _memories_of_collective(op: Operation, lists: Mapping[str, list[View]]) -> I
             about=(),
         )
 
+
+# ------------------------------------------------------------------------------- channels
+
+
+def _channels(op: Operation, target: Target) -> Iterator[Check]:
+    """One tensor for each channel, and the channels are 0, 1, ... (NKI-K10)."""
+    given = kit.integers(op.value("channel_ids")) or (E.const(0),)
+    limit = kit.role(op, "channel_ids").count
+    assert limit is not None
+    place = "channel_ids" if op.operands["channel_ids"].given else "replica_group"
+    yield check(
+        op,
+        place,
+        E.and_(
+            limit.holds(E.const(len(given))),
+            *(E.eq(channel, number) for number, channel in enumerate(given)),
+        ),
+        f"channel_ids counts up from 0, to {limit.most - 1 if limit.most else 0} at most",
+        "the channels are not numbered from 0 on, or there are not so many",
+        limit.fact,
+        about=(),
+    )
+    for role in kit.described(op).roles:
+        value = op.value(role.name)
+        if role.takes is Takes.TILES and isinstance(value, tuple):
+            yield check(
+                op,
+                role.name,
+                E.truth(len(value) == len(given)),
+                f"{role.name} has one tensor for each of {len(given)} channels",
+                f"{role.name} has {len(value)} tensors, for {len(given)} channels of one each",
+                limit.fact,
+                about=(),
+            )
+
+
+_CHANNELS = variants(
+    """\
+import nki
+import nki.collectives as ncc
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def passed_on(x):
+    assert x.shape == (64, 30)
+    out = nl.ndarray((64, 30), dtype=x.dtype, buffer=nl.shared_hbm)
+    sent = nl.ndarray((64, 30), dtype=x.dtype, buffer=nl.hbm)
+    nisa.dma_copy(dst=sent, src=x)
+    group = ncc.ReplicaGroup([[0, 1, 2, 3]])
+-    ncc.collective_permute_implicit([[sent]], [[out]], replica_group=group, channel_ids=[1])
++    ncc.collective_permute_implicit([[sent]], [[out]], replica_group=group, channel_ids=[0])
+    return out
+"""
+)
+register(
+    Rule(
+        id="collective-channels",
+        code="NKI655",
+        family="sync",
+        summary="a ring sends one tensor over each of its channels, which count up from 0",
+        reason=(
+            "A ring between ranks has up to four channels (two where it leaves out devices of a "
+            "node), and the outer lists have an entry for each: a list of one tensor."
+        ),
+        facts=("K10", "K11"),
+        on="operation",
+        concerns=lambda instruction: instruction.role("channel_ids") is not None,
+        check=_channels,
+        sources=("NKI collectives",),
+        failing=_CHANNELS.failing,
+        passing=_CHANNELS.passing,
+    )
+)
 
 _COLLECTIVE_OPERANDS = variants(
     """\

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from verifier.hardware import catalogue
 from verifier.hardware.catalogue import Hardware
@@ -32,6 +32,43 @@ def _fits(generation: str, what: str) -> Problem | None:
 
 
 def _calls_nothing(statements: Sequence[ast.stmt]) -> Iterable[tuple[ast.Call, str]]:
+    return ()
+
+
+class Misuse(Protocol):
+    """Something in the text around kernels that is wrong: where, what must hold, what does not."""
+
+    @property
+    def node(self) -> ast.expr: ...
+
+    @property
+    def text(self) -> str: ...
+
+    @property
+    def message(self) -> str: ...
+
+    @property
+    def facts(self) -> tuple[str, ...]: ...
+
+    @property
+    def rule(self) -> str: ...
+
+    @property
+    def severity(self) -> str | None: ...
+
+
+Launches: TypeAlias = Callable[
+    [Sequence[ast.stmt], str, str, Hardware, Collection[str] | None], Iterable[Misuse]
+]
+
+
+def _launches_well(
+    statements: Sequence[ast.stmt],
+    kernel: str,
+    generation: str,
+    target: Hardware,
+    names: Collection[str] | None,
+) -> Iterable[Misuse]:
     return ()
 
 
@@ -62,6 +99,9 @@ class DialectDescriptor:
     decorator_problem: Callable[[str, str], Problem | None] = _fits
     #: what the body of a module calls that only a kernel can call: the calls, the functions
     device_calls: Callable[[Sequence[ast.stmt]], Iterable[tuple[ast.Call, str]]] = _calls_nothing
+    #: what is wrong with how a file launches a kernel, seen from a generation and a target; with
+    #: the names of the kernel's instructions, None where they are not all known
+    launches: Launches = _launches_well
     #: the keyword of the decorator that names a target
     target_keyword: str = ""
     #: the modules that have the dtypes and memories

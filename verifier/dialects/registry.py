@@ -15,6 +15,7 @@ from verifier.dialects.nki import (
     scan_features,
 )
 from verifier.dialects.nki import isa as nki_isa
+from verifier.dialects.nki import launches as nki_launches
 from verifier.dialects.nki import spoken as nki_spoken
 from verifier.dialects.nki.outside import device_calls
 from verifier.dialects.nki.versions import GENERATIONS
@@ -55,6 +56,7 @@ DIALECTS: Final[Mapping[str, DialectDescriptor]] = {
             import_problem=import_problem,
             decorator_problem=jit_problem,
             device_calls=device_calls,
+            launches=nki_launches.problems,
             target_keyword="platform_target",
             language=("nki.language", "neuronxcc.nki.language"),
         ),

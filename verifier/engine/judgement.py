@@ -195,7 +195,7 @@ def _judged(
     rules = rulebase.of_dialect(entry.dialect)
     checked = rulebase.is_checked
     selected = {rule.id for rule in rules if checked(rule, request.select, request.ignore)}
-    around = _around(unit.module, entry, unit.api, selected)
+    around = _around(unit, run, selected)
     within = clock.until(Share.DEMAND)
     pending = [*around, *obligations.of_run(run, unit.target, selected, rules, within)]
     verdicts: list[Verdict] = []
@@ -230,10 +230,9 @@ def dotted(binding: Binding) -> str:
     return binding.imported or f"{binding.module}.{binding.original}"
 
 
-def _around(
-    module: Module, entry: KernelEntry, api: str, selected: set[str]
-) -> list[obligations.Obligation]:
+def _around(unit: Unit, run: Run, selected: set[str]) -> list[obligations.Obligation]:
     """What is wrong outside the kernel's body: an import, a keyword of the jit, a device call."""
+    module, entry, api = unit.module, unit.entry, unit.api
     dialect = DIALECTS[entry.dialect]
     has = f"NKI {api} has it"
     found: list[tuple[str, rulebase.Check]] = []
@@ -256,12 +255,29 @@ def _around(
         found.append(
             ("outside-kernel", rulebase.Check(E.FALSE, _span(module, call), text, message))
         )
+    misused = dialect.launches(module.syntax(), entry.name, api, unit.target, _named(run))
+    for each in misused:
+        span = _span(module, each.node)
+        check = rulebase.Check(
+            E.FALSE, span, each.text, each.message, each.facts, severity=each.severity
+        )
+        found.append((each.rule, check))
     out = []
     for rule_id, check in found:
         rule = rulebase.find(rule_id)
         if rule is not None and rule.id in selected:
             out.append(obligations.Obligation(rule, check, (), (), (), 0))
     return out
+
+
+def _named(run: Run) -> frozenset[str] | None:
+    """The names that a kernel gives its instructions; None if not all of them are known."""
+    trace = run.trace
+    if run.ended is not None or trace.unmodelled or trace.ledger:
+        return None
+    given = [op.operands["name"].value for op in trace.operations if "name" in op.operands]
+    known = frozenset(name for name in given if isinstance(name, str))
+    return known if all(name is None or isinstance(name, str) for name in given) else None
 
 
 def _span(module: Module, node: ast.expr) -> ir.Span:

@@ -153,7 +153,10 @@ class RegisterProxy:
 
 
 class RegisterValue(Register):
-    """A register of the dialect that knows its number."""
+    """A register of the dialect that knows its number: itself, and no other."""
+
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
 
     def __init__(self, name: str, proxy: RegisterProxy, held: object) -> None:
         super().__init__(name, held=held)

@@ -18,6 +18,7 @@ import numpy as np
 
 from verifier.dialects.names import NKI
 from verifier.dialects.nki import names
+from verifier.dialects.nki.host import check_constant
 from verifier.dialects.nki.signatures import table
 from verifier.dialects.nki.versions import GENERATIONS
 from verifier.dialects.registry import DIALECTS
@@ -200,10 +201,15 @@ def _shared_constant(ref: ApiRef, args: tuple[Any, ...], keywords: dict[str, Any
             reason = getattr(error, "strerror", None) or "it is no array of NumPy"
             text = f"shared_constant: cannot read {os.fspath(array)}: {reason}"
             raise MisuseError(text, places.here("shared_constant").span) from None
+    if isinstance(array, (list, int, float)):
+        _judged(ref, args, keywords)  # no array
     array = np.asarray(array)
     if name is not None:
         array = array.astype(NUMPY[name])
-    elif array.dtype == np.float64:
+    else:
+        place = places.here("shared_constant")
+        check_constant(machine, array.dtype.name, "nl.shared_constant", place.span)
+    if array.dtype == np.float64:
         array = array.astype(np.float32)
     elif array.dtype == np.int64:
         array = array.astype(np.int32)

@@ -170,6 +170,8 @@ class Tensor(Located):
         place, part = self.place, self.part
         if place is None or (part is not None and part != 0):
             return None
+        if self.machine.api == "beta1" and 1 in place.shape:
+            return None  # a row or a column has an index of its own (NKI-X68)
         items = index if type(index) is tuple else (index,)
         shape, strides = place.shape, place.strides
         rank, given = len(shape), len(items)

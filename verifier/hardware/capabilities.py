@@ -33,6 +33,7 @@ class Capability(Enum):
     HARDWARE_DESCRIPTORS = "a hardware engine for DMA descriptors (NKI-H74)"
     INDIRECT_DMA = "gathers, scatters and transposition of DMA by an index (NKI-H75)"
     INDIRECTION = "operands whose columns an index names, `.indirect` (NKI-H87)"
+    PLACED_RECEPTION = "all_to_all_v(has_rdispls=True) (NKI-K08)"
     DMA_PRIORITIES = "priorities of DMA (NKI-H88)"
     STATE_IN_PSUM = "rand_get_state into PSUM (NKI-H89)"
     SMALL_TILES = "tiles of the array of 32 by 32 (NKI-MMU14)"

@@ -41,6 +41,8 @@ DTYPES: Final[dict[str, tuple[int, str]]] = {
 }
 
 NAMES: Final[tuple[str, ...]] = tuple(DTYPES)
+#: of programs of the host, which no tensor of a device has
+HOST: Final = frozenset(name for name, (_, kind) in DTYPES.items() if kind == "host")
 CODES: Final[dict[str, int]] = {name: code for code, name in enumerate(NAMES)}
 ITEMSIZE: Final[dict[int, int]] = {CODES[name]: size for name, (size, _) in DTYPES.items()}
 

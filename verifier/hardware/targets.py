@@ -111,6 +111,7 @@ _TRN3: Final = _TRN2 | {
     Capability.WIDE_SUMS,
     Capability.INDIRECTION,
     Capability.DMA_PRIORITIES,
+    Capability.PLACED_RECEPTION,
     Capability.STATE_IN_PSUM,
 }
 

@@ -97,6 +97,10 @@ class Dialect(Protocol[M]):
         """Before an instance of a class of the project is made."""
         ...
 
+    def operates(self, machine: M, cls: Class, method: str, span: Span) -> None:
+        """Members of an enumeration have an operator besides equality, and it was asked."""
+        ...
+
     def launched(self, machine: M, kernel: Function, span: Span) -> None:
         """Before a kernel is given a launch grid, ``kernel[grid]``."""
         ...

@@ -355,6 +355,8 @@ class Role:
     #: what a number may be, or each of a list of them; how many a list may have
     value: Limit | None = None
     count: Limit | None = None
+    #: of a flag: what the target must have where it is set, and where that is said
+    needs: tuple[Capability, tuple[str, ...]] | None = None
     #: names under which other generations have it, or calls may give it
     others: tuple[str, ...] = ()
     #: the parameter that it is given by, where that has another name

@@ -338,8 +338,27 @@ def _direct(trace: Trace, target: Target) -> Iterator[Check]:
                 "place it with `mod_alloc`, or assign the result to a tile that is placed",
             )
             yield replace(found, notes=(note,))
+        elif storage.buffer.off_chip and storage.kind in _MADE and trace.api == "beta1":
+            yield from _internal(trace, storage, note)
     for operation in trace.operations:
         yield from _hidden(operation, note)
+
+
+def _internal(trace: Trace, storage: Storage, note: Note) -> Iterable[Check]:
+    """Tensors in HBM are those that the kernel returns (NKI-B13)."""
+    name = tensor_name(storage)
+    returned = any(view.storage is storage for _, views, _ in trace.returns for view in views)
+    if storage.buffer is Buffer.SHARED_HBM and (returned or trace.opaque_return):
+        return
+    found = _of_storage(
+        storage,
+        "buffer",
+        f"{name} is in shared_hbm, and returned",
+        f"`{name}` is in HBM and no output, in a kernel that places tiles by hand",
+        ("B13",),
+        "keep it in SBUF, or return it",
+    )
+    yield replace(found, notes=(note,))
 
 
 def _hidden(operation: Operation, note: Note) -> Iterable[Check]:
@@ -399,7 +418,7 @@ register(
             "tiles are: one that is left to it, or that an instruction makes for itself (a bias of "
             "zeros, the identity of a transpose, an initial value), has no place."
         ),
-        facts=("B11", "B12", "E07", "E29", "E31"),
+        facts=("B11", "B12", "B13", "E07", "E29", "E31"),
         on="trace",
         check=_direct,
         replayed=COMPILED,

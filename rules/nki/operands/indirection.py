@@ -53,6 +53,7 @@ def _operand(
         f"{target.name} has no operands whose columns an index names",
         "TI01",
         "H87",
+        "X31",
         about=(),
     )
     operands = described.operands if described is not None else frozenset[str]()
@@ -262,6 +263,7 @@ register(
         ),
         facts=(
             "H87",
+            "X31",
             "TI01",
             "TI04",
             "TI05",

@@ -35,9 +35,12 @@ def _target_feature(op: Operation, target: Target) -> Iterator[Check]:
             *facts,
             about=(),
         )
+    for role in instruction.roles:
+        if role.needs is not None and op.value(role.name) is not None:
+            yield _has_option(op, role.name, target, *role.needs)
     if instruction.role("bias") is not None:
         yield from _bias(op, target)
-    for role, operand in op.operands.items():
+    for name, operand in op.operands.items():
         view = operand.value
         if isinstance(view, View) and instruction.computes and instruction.needs is None:
             packed = view.dtype.among(kit.PACKED)
@@ -45,9 +48,9 @@ def _target_feature(op: Operation, target: Target) -> Iterator[Check]:
                 what = view.dtype.name or "its dtype"
                 yield check(
                     op,
-                    role,
+                    name,
                     E.not_(packed),
-                    f"{role} is not packed (it is {what})",
+                    f"{name} is not packed (it is {what})",
                     f"{target.name} cannot compute with {what}",
                     "H82",
                 )
@@ -64,6 +67,21 @@ def _has_instruction(
         message=f"{target.name} has no {short}",
         facts=facts,
         help=(f"guard the call with nisa.get_nc_version() >= {version}",),
+    )
+
+
+def _has_option(
+    op: Operation, name: str, target: Target, capability: Capability, facts: tuple[str, ...]
+) -> Check:
+    first = targets.first_with(capability)
+    return check(
+        op,
+        name,
+        E.or_(E.truth(target.has(capability)), E.not_(kit.flag(op, name))),
+        f"{name} is not set, or the target is {first.name} or newer (it is {target.name})",
+        f"{target.name} has no {name} in {kit.described(op).short}",
+        *facts,
+        about=(),
     )
 
 
@@ -100,6 +118,9 @@ def _feature_facts(instruction: Instruction) -> Iterator[str]:
         yield from instruction.needs[1]
     for item in instruction.operators:
         yield from (fact for _, facts in item.needs.values() for fact in facts)
+    for role in instruction.roles:
+        if role.needs is not None:
+            yield from role.needs[1]
     if instruction.computes:
         yield "NKI-H82"
 

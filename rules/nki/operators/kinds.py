@@ -130,6 +130,17 @@ def _operand_of(op: Operation, step: Step) -> Iterator[Check]:
             step.together,
             about=(),
         )
+    named = kit.operator_name(op.value(step.operator))
+    if step.alone and not unary and named is not None and kit.is_absent(op, step.operand):
+        yield check(
+            op,
+            step.operator,
+            E.FALSE,
+            f"{step.operand} is given",
+            f"{named} has two operands, and {step.operand} is None",
+            step.alone,
+            about=(),
+        )
     if step.alone and unary and at_least(op.api, "0.4"):
         value = op.value(step.operand)
         yield check(
@@ -217,7 +228,7 @@ register(
             "A second operator needs its operand and an operand its operator; unary operators take "
             "none. Arguments without their counterpart have no place in the instruction."
         ),
-        facts=("TSC03", "TSC09", "TSC11", "TSR05", "ATW02", "ATW05", "ATW08"),
+        facts=("TSC03", "TSC09", "TSC11", "TSR02", "TSR05", "ATW02", "ATW05", "ATW08"),
         on="operation",
         concerns=lambda instruction: instruction.chain is not None,
         check=_operator_arguments,

@@ -83,7 +83,7 @@ register(
             "A group is eight partitions of four elements: the source fills quadrants of 32 "
             "partitions, four elements become one packed element, and every group gets a scale."
         ),
-        facts=("QMX03", "QMX04", "QMX05"),
+        facts=("QMX03", "QMX04", "QMX05", "P15"),
         on="operation",
         concerns=kinds.with_traits(Trait.QUANTISES),
         check=_quantize_shape,

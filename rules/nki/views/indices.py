@@ -32,6 +32,7 @@ register(
             "X20",
             "X21",
             "X22",
+            "L31",
             "X23",
             "X24",
             "X26",
@@ -188,12 +189,13 @@ register(
         id="beta1-index-rank",
         code="NKI259",
         family="views",
-        summary="index arrays have two dimensions or more",
+        summary="index arrays, and what indexes a row or a column, have two dimensions",
         reason=(
             "A tile has a partition and a free dimension, and so has what indexes it: `nl.arange` "
-            "is written `nl.arange(n)[:, None]` or `nl.arange(n)[None, :]`."
+            "is written `nl.arange(n)[:, None]` or `nl.arange(n)[None, :]`. A tile of one row or "
+            "one column is indexed in both as well: Beta 1 does not take `t[0:n]` for it."
         ),
-        facts=("X61", "E01"),
+        facts=("X61", "X68", "E01"),
         on="host",
         sources=("NKI Beta 1 error reference, err_1d_arange_not_supported",),
         twins=TWINS["beta1-index-rank"],

@@ -6,7 +6,7 @@ run while the kernel is traced. Each check here is of a rule of ``rules/nki/view
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -18,7 +18,7 @@ from verifier.symbolic.machine import Machine
 from verifier.symbolic.pretty import pretty
 from verifier.symbolic.roles import Role
 from verifier.symbolic.tensors import LoopKind, Operand, View
-from verifier.symbolic.values import IndexMask
+from verifier.symbolic.values import IndexMask, SliceValue
 
 #: what one trace stands for all values of: indices of arrays, of loops, of programs
 _INDICES: Final = frozenset({Origin.LOOP, Origin.AXIS})
@@ -124,6 +124,26 @@ def _runtime(
     machine.check(views.BY_ROWS, FALSE, span, text, message, facts=facts, help=(help_,))
 
 
+def both_indices(machine: Machine, view: View, index: Sequence[object], span: Span) -> None:
+    """A tile of one row, or of one column, is indexed in both dimensions (NKI-X68)."""
+    if view.rank != 2 or not view.buffer.on_chip or len(index) != 1:
+        return
+    (item,) = index
+    whole = isinstance(item, SliceValue) and item.start is None and item.stop is None
+    if whole or item is None or item is Ellipsis:
+        return
+    if any(machine.decide(E.eq(size, 1)) is True for size in view.shape):
+        machine.check(
+            "beta1-index-rank",
+            FALSE,
+            span,
+            f"`{view.name}` is indexed in both dimensions",
+            f"`{view.name}` has one row or one column, and is indexed in one dimension",
+            facts=("NKI-X68",),
+            help=("write both indices: `t[0:n, 0]`, or `t[0, 0:m]`",),
+        )
+
+
 # ------------------------------------------------------------------------------- extents
 
 
@@ -148,4 +168,4 @@ def extents(machine: Machine, sizes: tuple[Expr, ...], what: str, span: Span) ->
             return
 
 
-__all__ = ["ONCE", "assigned", "extents", "gathered", "is_affine", "mask"]
+__all__ = ["ONCE", "assigned", "both_indices", "extents", "gathered", "is_affine", "mask"]

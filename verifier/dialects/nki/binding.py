@@ -12,7 +12,7 @@ from typing import Final
 
 from verifier.dialects.binding import Bound, assigned, bound, literal
 from verifier.dialects.nki import kinds, names
-from verifier.dialects.nki.signatures import generations_with, lookup, removal
+from verifier.dialects.nki.signatures import generations_with, lookup, removal, said_of
 from verifier.dialects.nki.versions import GENERATIONS, newer, said
 from verifier.dialects.signature import Parameter, Signature
 from verifier.source.ir import Span
@@ -183,7 +183,7 @@ class _Faults:
             argument.span,
             f"`{keyword}` is given once",
             f"`{self.call.text}` is given `{keyword}` twice",
-            facts=("N02",),
+            facts=("N02", *said_of(self.signature.name, keyword)),
         )
 
     def missing(self, parameters: tuple[Parameter, ...]) -> None:
@@ -342,7 +342,7 @@ def _unheard_of(signature: Signature, call: Call, keyword: str, generation: str)
             message += f"is written for {said(generation)}"
     elif close:
         help_ = (f"did you mean `{close[0]}`?",)
-    return _Unknown(message, ("N02",), help_)
+    return _Unknown(message, ("N02", *said_of(signature.name, keyword)), help_)
 
 
 def _expected(signature: Signature) -> tuple[str, ...]:

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from verifier.dialects.binding import Bound
-from verifier.dialects.nki import beta1, deviceloops, frontend, host, isa, methods, names, operators
-from verifier.dialects.nki.binding import bind, check_value, signature_of, spoken
+from verifier.dialects.nki import (
+    beta1,
+    deviceloops,
+    frontend,
+    handles,
+    host,
+    isa,
+    methods,
+    names,
+    operators,
+)
+from verifier.dialects.nki.binding import REMOVED_RULE, bind, check_value, signature_of, spoken
 from verifier.dialects.nki.emission import perform, present
 from verifier.source import ir
 from verifier.source.ir import Span
@@ -19,6 +29,7 @@ from verifier.symbolic.expr import Bool
 from verifier.symbolic.instruction import Instruction
 from verifier.symbolic.machine import Arg, Call, Machine
 from verifier.symbolic.python.inputs import Parameter
+from verifier.symbolic.python.kind import Kind
 from verifier.symbolic.python.machine import DeviceMachine
 from verifier.symbolic.python.model import Class, Function
 from verifier.symbolic.python.plain import PlainDialect
@@ -78,6 +89,8 @@ class NkiDialect(PlainDialect):
     def __init__(self) -> None:
         self._scanned: set[Span] = set()
         self._order = deviceloops.Order()
+        #: the package of the instruction that came first, None once another one was reported
+        self._package: str | None = ""
 
     def root(self, dotted: str) -> object | None:
         """The value of an imported dotted name (``nki.language``), or None if it is not of NKI."""
@@ -164,7 +177,14 @@ class NkiDialect(PlainDialect):
 
     def attribute(self, machine: Machine, owner: ApiRef, attr: str, span: Span) -> object | None:
         """``owner.attr``, or None if NKI has no such name."""
-        check_value(machine, f"{owner.name}.{attr}", span)
+        full = f"{owner.name}.{attr}"
+        never = names.NEVER.get(full)
+        if never is not None:
+            instead, facts = never
+            text, message = f"{spoken(full)} exists", f"no NKI has `{spoken(full)}`"
+            machine.check(REMOVED_RULE, E.FALSE, span, text, message, facts=facts, help=(instead,))
+            return Missing(f"`{spoken(full)}`", api=True)
+        check_value(machine, full, span)
         return names.attribute(owner, attr, machine.target)
 
     def call(self, machine: Machine, api: ApiRef, call: Call) -> object:
@@ -184,8 +204,7 @@ class NkiDialect(PlainDialect):
         if handler is None and instruction is None:
             machine.unmodelled(spoken(api.name), call.span)
             return Opaque(f"the result of {call.text}, which is not modelled")
-        if instruction is not None and isinstance(machine, VM) and machine.importing:
-            frontend.outside(machine, call.text, call.span)
+        self._issued(machine, instruction, api, call)
         signature = signature_of(machine, api.name, call)
         if signature is None:
             machine.unmodelled(spoken(api.name), call.span)
@@ -214,6 +233,30 @@ class NkiDialect(PlainDialect):
                 forwarded = Call((), {"shape": Arg(shape.value, shape.span)}, call.span, call.text)
                 return methods.method(machine, view, "broadcast_to", forwarded)
         return perform(machine, instruction, bound.operands, call.span, call.text, call.target_name)
+
+    def _issued(
+        self, machine: Machine, instruction: Instruction | None, api: ApiRef, call: Call
+    ) -> None:
+        """An instruction is of a kernel, and a kernel of one of the packages (NKI-G42)."""
+        if instruction is None:
+            return
+        if isinstance(machine, VM) and machine.importing:
+            frontend.outside(machine, call.text, call.span)
+            return
+        package = "neuronxcc.nki" if api.generation == "beta1" else "nki"
+        if self._package in ("", package):
+            self._package = package
+        elif self._package is not None:
+            machine.check(
+                REMOVED_RULE,
+                E.FALSE,
+                call.span,
+                "a kernel is written with one of the packages `neuronxcc.nki` and `nki`",
+                f"`{call.text}` is of `{package}`, in a kernel of `{self._package}`",
+                facts=("G42",),
+                help=("import all of it from `nki`",),
+            )
+            self._package = None
 
     def api_subscript(self, machine: Machine, api: ApiRef, index: object, span: Span) -> object:
         """``nl.mgrid[...]``; other names (``nt.tensor[...]``) are annotations."""
@@ -255,6 +298,8 @@ class NkiDialect(PlainDialect):
             text = f"`{view.name}` is indexed with something that is no integer, slice or array"
             machine.approximate(LedgerKind.OPAQUE, text, span)
             return Opaque(text)
+        if machine.api == "beta1":
+            beta1.both_indices(machine, view, items, span)
         part = views.subscript(machine, view, index, span, generation=machine.api)
         if machine.api == "beta1":
             beta1.extents(machine, part.shape, f"a part of `{view.name}`", span)
@@ -299,6 +344,11 @@ class NkiDialect(PlainDialect):
         if not machine.importing:
             frontend.instantiate(machine, cls, span)
 
+    def operates(self, machine: VM, cls: Class, method: str, span: Span) -> None:
+        """Members of enumerations are equal, or not."""
+        if not machine.importing:
+            frontend.operates(machine, cls, span)
+
     def traced_once(self, machine: VM, kind: LoopKind) -> bool:
         """Beta 1 traces the body of a loop once (NKI-LP12)."""
         return machine.api == "beta1" and kind in (
@@ -318,6 +368,10 @@ class NkiDialect(PlainDialect):
             return GridAxis(index, count, E.symbol(count, 1, origin=E.Origin.GRID))
         most = machine.target.lnc_max if number == 0 else 1
         return GridAxis(index, count, E.symbol(count, 1, most, origin=E.Origin.GRID))
+
+    def kinds(self) -> Mapping[type, Kind[VM]]:
+        """Instructions that were issued."""
+        return handles.KINDS
 
     def view_names(self) -> frozenset[str] | None:
         """Data attributes and methods of tensors, of all generations."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from verifier.dialects.binding import Bound, is_known
-from verifier.dialects.nki import beta1, names
+from verifier.dialects.nki import beta1, handles, names
 from verifier.dialects.nki.binding import REMOVED_RULE, SIGNATURE_RULE, spoken
 from verifier.dialects.nki.versions import newer
 from verifier.hardware.engines import Engine
@@ -50,8 +50,6 @@ _NEEDED = {
     Takes.INTEGER: "an integer",
     Takes.INTEGERS: "a list of integers",
 }
-
-HANDLE = Opaque("handle of an instruction", harmless=True)
 
 
 @dataclass(slots=True)
@@ -97,10 +95,17 @@ def present(machine: Machine, instruction: Instruction, bound: Bound, call: Call
 
 
 def _may_bypass(instruction: Instruction, role: Role) -> bool:
-    """Whether None stands for an operator that does nothing, in a list of pairs of operators."""
+    """Whether None may stand for it: for an operator that does nothing, in a list of pairs of
+    operators, or for the operand of a unary one.
+    """
     chain = instruction.chain
-    steps = chain.steps if chain is not None and chain.pairs else ()
-    return any(step.operator == role.name for step in steps)
+    if chain is None:
+        return False
+    nothing = bool(chain.pairs)
+    return any(
+        (nothing and step.operator == role.name) or (step.alone and step.operand == role.name)
+        for step in chain.steps
+    )
 
 
 def _only_read(instruction: Instruction, role: Role) -> bool:
@@ -202,7 +207,7 @@ def perform(
     operation.accumulates = accumulation(operation, instruction)
     operation.engine = engine_of(operation, instruction)
     machine.emit(operation)
-    return result if result is not None else HANDLE
+    return result if result is not None else handles.issued(machine, text)
 
 
 def _unknown_result(

@@ -103,6 +103,19 @@ def instantiate(vm: VM, cls: Class, span: Span) -> None:
     )
 
 
+def operates(vm: VM, cls: Class, span: Span) -> None:
+    """Members of enumerations are compared by ``==`` and ``!=`` alone (NKI-G36)."""
+    if newer(vm.api, "0.2"):
+        _reject(
+            vm,
+            span,
+            f"members of `{cls.name}` are compared by `==` or `!=`",
+            f"`{cls.name}` is an enumeration, whose members have `==` and `!=` alone",
+            "G36",
+            help=("compare the members' `value`",),
+        )
+
+
 def compute(vm: VM, path: str, given: Sequence[object], span: Span) -> None:
     """A library of the host is given a tile: it has no values there (NKI-G44)."""
     if path.partition(".")[0] not in _ON_HOST or not newer(vm.api, "0.2"):
@@ -175,6 +188,16 @@ def _signature(vm: VM, definition: ir.FunctionDef) -> None:
                 "NKI 0.3",
                 "G32",
                 help=("write a tuple",),
+            )
+        elif isinstance(p.default, (ir.DictExpr, ir.SetExpr)):
+            kind = "dictionary" if isinstance(p.default, ir.DictExpr) else "set"
+            _reject(
+                vm,
+                p.default.span,
+                "arguments are tensors, numbers, texts, tuples, functions or objects of NKI's",
+                f"the default of `{p.name}` is a {kind}, which is no argument of a kernel",
+                "L77",
+                help=("give the entries as parameters of their own, or as an `nl.NKIObject`",),
             )
 
 

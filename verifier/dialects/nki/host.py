@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Final, Protocol, runtime_checkable
+from typing import Final
 
 from verifier.dialects.binding import Bound
-from verifier.dialects.nki import beta1, deviceloops, isa, names
+from verifier.dialects.nki import beta1, deviceloops, grid, isa, names
 from verifier.dialects.nki.binding import SIGNATURE_RULE
-from verifier.dialects.nki.results import axes_of, shape_items
+from verifier.dialects.nki.results import shape_items
 from verifier.dialects.nki.versions import newer
 from verifier.hardware import dtypes as dt
 from verifier.hardware.engines import Engine
 from verifier.hardware.memories import Buffer
+from verifier.source.ir import Span
 from verifier.symbolic import absent, registers, views
 from verifier.symbolic import expr as E
 from verifier.symbolic.effects import Footprint
@@ -35,16 +36,6 @@ from verifier.symbolic.values import (
     Register,
     places,
 )
-
-
-@runtime_checkable
-class Gridded(Protocol):
-    """A machine that knows the launch grid."""
-
-    def grid(self, axis: int) -> tuple[Expr, Expr]:
-        """``(program_id(axis), num_programs(axis))``."""
-        ...
-
 
 Handler = Callable[[Machine, Bound, Call], object]
 
@@ -218,7 +209,23 @@ def _shared_constant(machine: Machine, bound: Bound, call: Call) -> object:
         machine.unmodelled("nki.language.shared_constant", call.span)
         return Opaque("a constant array")
     dtype = _dtype(machine, bound.operands.get("dtype")) or array.dtype
+    span = operand.span if operand is not None else call.span
+    check_constant(machine, dtype.name or "", call.text, span)
     return constant_array(machine, call, array.shape, dtype)
+
+
+def check_constant(machine: Machine, dtype: str, text: str, span: Span) -> None:
+    """What a constant holds is of a type that devices know, since NKI 0.3 (NKI-L11)."""
+    if newer(machine.api, "0.3") and dtype in dt.HOST:
+        machine.check(
+            SIGNATURE_RULE,
+            FALSE,
+            span,
+            "a constant has an element type that a device knows",
+            f"`{text}` is given elements of {dtype}, which no constant can hold",
+            facts=("L11",),
+            help=("say which: `np.zeros(shape, dtype=np.float32)`; NumPy's default is float64",),
+        )
 
 
 def constant_array(machine: Machine, call: Call, shape: tuple[Expr, ...], dtype: DType) -> View:
@@ -253,7 +260,9 @@ def numpy_array(machine: Machine, path: str, call: Call) -> View | None:
     place = 2 if name == "full" else 1
     given = call.keywords.get("dtype") or (call.args[place] if len(call.args) > place else None)
     dtype = machine.as_dtype(given.value, given.span) if given is not None else None
-    return constant_array(machine, call, shape, dtype or DType.named("float32"))
+    return constant_array(
+        machine, call, shape, dtype or DType.named("float32" if name == "full" else "float64")
+    )
 
 
 def numpy_copy(machine: Machine, path: str, call: Call) -> View | None:
@@ -398,48 +407,6 @@ def _par_dim(machine: Machine, bound: Bound, call: Call) -> object:
     return ParDim(size) if size is not None else Opaque("a partition dimension of unknown size")
 
 
-def _grid(machine: Machine, axis: int, place: int, call: Call) -> Expr:
-    if isinstance(machine, Gridded):
-        return machine.grid(axis)[place]
-    machine.approximate("guess", f"no launch grid for `{call.text}`: one program taken", call.span)
-    return E.const(place)
-
-
-def _program_id(machine: Machine, bound: Bound, call: Call) -> object:
-    operand = bound.operands.get("axis")
-    axis = machine.as_int(operand.value, operand.span) if operand is not None else None
-    if axis is None or not axis.is_const:
-        machine.approximate(
-            LedgerKind.GUESS, "the axis of `program_id` is not known: 0 taken", call.span
-        )
-        return _grid(machine, 0, 0, call)
-    return _grid(machine, axis.const, 0, call)
-
-
-def _num_programs(machine: Machine, bound: Bound, call: Call) -> object:
-    operand = bound.operands.get("axes")
-    if operand is None or operand.value is None:
-        return _grid(machine, 0, 1, call)
-    axes = axes_of(machine, operand.value, 0, operand.span)
-    if axes is None:
-        machine.approximate(
-            LedgerKind.GUESS, "the axes of `num_programs` are not known: 0", call.span
-        )
-        axes = frozenset({0})
-    total = E.const(1)
-    for axis in sorted(axes):
-        total = total * _grid(machine, axis, 1, call)
-    return total
-
-
-def _program_ndim(machine: Machine, bound: Bound, call: Call) -> object:
-    # Launches take one integer since 0.2 (NKI-L61), or nothing. A launch without a grid behaves as
-    # one on a grid of a single program, and that one is among the sizes checked.
-    if machine.api == "beta1":
-        return E.symbol("program_ndim()", 1, 3, E.Origin.INPUT)
-    return E.const(1)
-
-
 # --------------------------------------------------------------------------- registers and the rest
 
 
@@ -516,6 +483,19 @@ _SEQUENCED: Final = Instruction(
 
 
 def _device_rank(machine: Machine, bound: Bound, call: Call) -> object:
+    """The rank whose data a ring has come to: a register (NKI-K11)."""
+    operand = bound.operands.get("channel_id")
+    channel = None if operand is None else machine.as_int(operand.value, operand.span)
+    if operand is not None and channel is not None:
+        machine.check(
+            "collective-channels",
+            E.and_(E.ge(channel, 0), E.lt(channel, isa.CHANNELS)),
+            operand.span,
+            f"0 <= channel_id < {isa.CHANNELS}",
+            f"`{call.text}` asks for a channel that there is not",
+            values=(("channel_id", channel),),
+            facts=("K11",),
+        )
     return Register(call.target_name or "register")
 
 
@@ -582,6 +562,17 @@ def _expand_dims(machine: Machine, bound: Bound, call: Call) -> object:
         machine.approximate(LedgerKind.OPAQUE, "the axis of `expand_dims` is not known", axis.span)
         return Opaque("a view along an unknown axis")
     dim = position.const + view.rank + 1 if position.const < 0 else position.const
+    if machine.api == "beta1":
+        machine.check(
+            "view-precondition",
+            E.truth(dim >= view.rank),
+            axis.span,
+            f"axis >= {view.rank}",
+            f"`{call.text}` puts a dimension between others of `{view.name}`",
+            facts=("L31",),
+            help=("Beta 1 adds dimensions behind the last alone",),
+        )
+        dim = max(dim, view.rank)
     return views.expand_dim(machine, view, dim, call.span)
 
 
@@ -651,9 +642,9 @@ HANDLERS: Final[dict[str, Handler]] = {
     "language.arange": _arange,
     "language.ds": _ds,
     "language.par_dim": _par_dim,
-    "language.program_id": _program_id,
-    "language.num_programs": _num_programs,
-    "language.program_ndim": _program_ndim,
+    "language.program_id": grid.program_id,
+    "language.num_programs": grid.num_programs,
+    "language.program_ndim": grid.program_ndim,
     deviceloops.ORDERED: _harmless,
     "language.device_print": _print,
     "language.expand_dims": _expand_dims,

@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 from verifier.dialects.nki import isa, names
 from verifier.dialects.nki.versions import newer
 from verifier.dialects.signature import Parameter, Signature
+from verifier.hardware import dtypes as dt
 from verifier.source.ir import Span
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.instruction import Trait
@@ -109,6 +110,11 @@ _BY_NAME: Final[dict[str, Wanted]] = {
 #: parameters whose names mean something else elsewhere
 _OF: Final[dict[tuple[str, str], Wanted]] = {
     ("isa.register_alloc", "x"): _WHOLE._replace(facts=("REG01",)),
+    ("language.shared_constant", "constant"): Wanted(
+        "a NumPy array, or the path of one",
+        _NAMED | {Given.LIST, Given.NUMBER, Given.FLAG},
+        ("L11",),
+    ),
 }
 
 #: parameters of Beta 1 that take members of enumerations, or their names, without a default of it
@@ -247,8 +253,11 @@ def misfit(
             f"is given a member of `nisa.{value.kind}`",
             facts,
         )
+    if takes is _DTYPE and isinstance(value, DType) and value.name in dt.HOST:
+        said = f"takes {takes.words} of a device, and is given `{value.name}` of the host"
+        return Misfit(takes.words, said, takes.facts, ("NKI has no elements of 64 bits",))
     special = _OF.get((signature.name, parameter.name))
-    if special is not None and isinstance(value, float):
+    if special is not None and special.words == "an integer" and isinstance(value, float):
         return Misfit(special.words, f"takes {special.words}, and is given a float", special.facts)
     if takes is None or found not in takes.never:
         return None

@@ -184,6 +184,13 @@ VALUES: Final[Mapping[str, tuple[str, str]]] = {
 }
 
 
+#: what no generation has, and is asked for: what there is instead, and the facts of that
+NEVER: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = dict.fromkeys(
+    ("language.arithmetic_right_shift", "language.arithmetic_shift_right"),
+    ("shifts to the right are logical: `nl.right_shift` moves zeros in", ("T08",)),
+)
+
+
 def value_in(full: str, generation: str) -> bool:
     """Whether a generation has a value; functions are in the tables of signatures."""
     since, until = VALUES.get(full, ("", ""))

@@ -37,6 +37,9 @@ class PlainDialect:
     def instantiate(self, machine: VM, cls: Class, span: Span) -> None:
         """Nothing to do."""
 
+    def operates(self, machine: VM, cls: Class, method: str, span: Span) -> None:
+        """Nothing to do."""
+
     def launched(self, machine: VM, kernel: Function, span: Span) -> None:
         """Nothing to do."""
 

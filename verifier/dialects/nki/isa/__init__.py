@@ -26,6 +26,8 @@ from verifier.dialects.nki.isa import (
 )
 from verifier.symbolic.instruction import Instruction
 
+CHANNELS: Final = cores.CHANNELS
+
 #: every described function by its canonical name
 INSTRUCTIONS: Final = MappingProxyType(
     {

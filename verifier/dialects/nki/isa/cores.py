@@ -29,6 +29,11 @@ from verifier.symbolic.roles import In, Limit, Role, Takes, Types
 _LATER: Final = (("0.2", ""), ("0.4", ", priority=None"), ("0.5", ", name=None"))
 
 
+#: the most channels between ranks: of all devices in a node; of other groups there are fewer
+CHANNELS: Final = 4
+_CHANNELS: Final = Limit(least=1, most=CHANNELS, fact="NKI-K10")
+
+
 def _collective(
     name: str,
     summary: str,
@@ -44,6 +49,8 @@ def _collective(
     names; what else is said of parameters, by ``others``. ``single``: one is sent, one received.
     """
     count = exactly(1, memories.facts[-1]) if single and memories is not None else None
+    if "channel_ids" in parameters:
+        count = _CHANNELS
     required = [each.rstrip("*") for each in parameters.split(", ") if each.endswith("*")]
     sent = [each for each in required if each.startswith("srcs")]
     received = [each for each in required if each.startswith("dsts")]
@@ -196,6 +203,11 @@ COLLECTIVES: Final = (
         "as all_to_all, with sizes of their own",
         "srcs*, dsts*, replica_group*, metadata_tensor*, recv_counts_known=False, "
         "has_rdispls=False",
+        Role(
+            name="has_rdispls",
+            takes=Takes.FLAG,
+            needs=(Capability.PLACED_RECEPTION, ("NKI-K08",)),
+        ),
         since="0.3",
         memories=in_hbm("NKI-K06"),
         single=True,
@@ -217,12 +229,14 @@ COLLECTIVES: Final = (
         "collective_permute_implicit",
         "each rank sends to the next in a ring, channel by channel",
         "srcs_by_channel*, dsts_by_channel*, replica_group*, channel_ids=()",
+        Role(name="channel_ids", takes=Takes.INTEGERS, count=_CHANNELS),
     ),
     _collective(
         "collective_permute_implicit_reduce",
         "as collective_permute_implicit, folded with what a rank holds",
         "srcs0_by_channel*, srcs1_by_channel*, dsts_by_channel*, replica_group*, op*, "
         "channel_ids=()",
+        Role(name="channel_ids", takes=Takes.INTEGERS, count=_CHANNELS),
     ),
 )
 

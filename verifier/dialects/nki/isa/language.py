@@ -113,7 +113,7 @@ def _unary(name: str) -> Instruction:
         program=_PROGRAMS.get(name),
         on_bits="NKI-L47" if name in ON_BITS else "",
         scratch=None if name in _ON_VECTOR else _BIAS_OF_ZEROS,
-        removal=("NKI-M024",),
+        removal=("NKI-M024", "NKI-L54"),
         traits=frozenset({Trait.LANGUAGE}),
     )
 
@@ -136,7 +136,7 @@ def _binary(name: str) -> Instruction:
         simulated=_SIMULATED.get(name),
         program=_PROGRAMS.get(name),
         on_bits="NKI-L47" if name in ON_BITS else "",
-        removal=("NKI-M024",),
+        removal=("NKI-M024", "NKI-L54"),
         traits=frozenset({Trait.LANGUAGE}),
     )
 

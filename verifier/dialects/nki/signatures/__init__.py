@@ -59,6 +59,11 @@ def removal(name: str) -> tuple[str, tuple[str, ...]]:
     return host.GONE.get(name) or host.GONE.get(name.partition(".")[0]) or ("", host.REMOVAL)
 
 
+def said_of(function: str, parameter: str) -> tuple[str, ...]:
+    """The facts about one parameter of a function, be it that there is none."""
+    return host.PARAMETERS.get((function, parameter), ())
+
+
 def deprecation(name: str, generation: str) -> tuple[str, tuple[str, ...]] | None:
     """What to write instead of a name that a generation has for a while only, and the facts."""
     known = host.DEPRECATED.get(name, {})

@@ -210,6 +210,17 @@ GONE: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "language.spmd_dim": (_SPMD, ("NKI-M025", "NKI-M041")),
 }
 
+#: what is documented of single parameters, those among them that a function does not have
+PARAMETERS: Final[Mapping[tuple[str, str], tuple[str, ...]]] = {
+    ("isa.nc_transpose", "accumulate"): ("NKI-TRN09",),
+    ("isa.nc_stream_shuffle", "dst"): ("NKI-SHF06",),
+    ("isa.dma_copy", "dst_rmw_op"): ("NKI-DCP10", "NKI-OLD04"),
+    ("isa.dma_copy", "unique_indices"): ("NKI-DCP10",),
+    ("collectives.collective_permute_implicit_current_processing_rank_id", "num_channels"): (
+        "NKI-K11",
+    ),
+}
+
 #: names that a generation has for a while only: since when, what to write, and the facts of that
 DEPRECATED: Final[Mapping[str, Mapping[str, tuple[str, tuple[str, ...]]]]] = {
     "language.affine_range": {

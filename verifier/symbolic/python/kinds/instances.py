@@ -233,7 +233,14 @@ class ObjectKind(Kind[VM]):
                 return inside(payload)
             return self._call_built_in(vm, value, found, (other,), span)
 
-        return hierarchy.special(vm, value, name, (other,), span, built_in, lambda: NotImplemented)
+        cls = _box(vm, value).cls
+        result = hierarchy.special(
+            vm, value, name, (other,), span, built_in, lambda: NotImplemented
+        )
+        asked = name not in ("__eq__", "__ne__") and result is not NotImplemented
+        if asked and isinstance(cls, Class) and hierarchy.trait(cls, "enum") is not None:
+            vm.dialect.operates(vm, cls, name, span)
+        return result
 
     # -- protocols -----------------------------------------------------------------------
 

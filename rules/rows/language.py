@@ -1,0 +1,377 @@
+"""Rows of nki.language, of views and loops, and of Python: sections (d), (e) and (f)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from rules.rows.frames import Row
+
+_A: Final = "a: float32[96, 40]"
+_OUT: Final = "float32[96, 40]"
+_COPY: Final = "nisa.tensor_copy(dst=r, src=a_t)\n"
+_STORED: Final = "#bare\nt = nl.load(a)\nnl.store(out, {})"
+
+_OTHER: Final = """
+
+@nki.jit({{platform_target="trn2"||}})
+def other(x):
+    assert x.shape == (8, 9) and x.dtype == nl.float32
+    out = nl.ndarray((8, 9), dtype=nl.float32, buffer=nl.shared_hbm)
+    nisa.dma_copy(dst=out, src=x)
+    return out
+"""
+
+
+def _beside(
+    rule: str,
+    fact: str,
+    body: str,
+    inputs: str = _A,
+    api: str = "0.5",
+    target: str = "trn2",
+) -> Row:
+    return Row(rule, fact, inputs, _OUT, f"{_COPY}{body}", api, target)
+
+
+def _value(
+    rule: str,
+    fact: str,
+    value: str,
+    inputs: str = _A,
+    api: str = "0.5",
+    target: str = "trn2",
+    out: str = _OUT,
+) -> Row:
+    """What a function of nki.language makes is stored."""
+    return Row(rule, fact, inputs, out, _STORED.format(value), api, target)
+
+
+def _moved(
+    rule: str,
+    fact: str,
+    src: str,
+    api: str = "0.5",
+    inputs: str = _A,
+    out: str = _OUT,
+    target: str = "trn2",
+) -> Row:
+    return Row(
+        rule,
+        fact,
+        inputs,
+        out,
+        f"#bare\nt = nl.ndarray({_parts(out)}, buffer=nl.sbuf)\n"
+        f"nisa.dma_copy(dst=t, src={src})\nnisa.dma_copy(dst=out, src=t)",
+        api,
+        target,
+    )
+
+
+def _parts(text: str) -> str:
+    dtype, _, shape = text.rstrip("]").rpartition("[")
+    return f"({shape}), dtype=nl.{dtype}"
+
+
+def _host(rule: str, fact: str, code: str, api: str = "0.5", before: str = "") -> Row:
+    return Row(rule, fact, _A, _OUT, f"{code}\n{_COPY}", api, before=before)
+
+
+FUNCTIONS: Final = (
+    _beside(
+        "api-signature",
+        "L02",
+        "t = nl.ndarray((96, 8), dtype=nl.float32, buffer={{'sbuf'||nl.sbuf}})",
+        api="0.3",
+    ),
+    _beside(
+        "random-state",
+        "L10",
+        "nl.random_seed(seed=i_t)",
+        "a: float32[96, 40], i: int32[1, {{2||1}}]",
+        "0.4",
+    ),
+    Row(
+        "load-store-operands",
+        "L21",
+        _A,
+        _OUT,
+        "#bare\nt = nl.load(a)\np = nl.ndarray((96, 40), dtype=nl.float32, buffer=nl.psum)\n"
+        "nisa.tensor_copy(dst=p, src=t)\nnisa.tensor_copy(dst=t, src=p)\n"
+        "nl.store(out, {{p||t}})",
+        "0.3",
+    ),
+    Row(
+        "api-removed",
+        "L22",
+        _A,
+        _OUT,
+        "#bare\nt = {{nl.load(a)||nl.ndarray((96, 40), dtype=nl.float32, buffer=nl.sbuf)}}\n"
+        "{{||nisa.dma_copy(dst=t, src=a)}}\nnisa.dma_copy(dst=out, src=t)",
+        "0.2",
+    ),
+    Row(
+        "dma-size",
+        "L23",
+        _A,
+        _OUT,
+        "#bare\nt = nl.load(a)\nnl.store(out, t)\nnl.store(out[:, 0:{{38||39}}], t[:, 0:39])",
+        "0.4",
+    ),
+    _value(
+        "load-store-operands",
+        "L24",
+        "nl.load_transpose2d({{u||b}})",
+        "a: float32[96, 40], b: bfloat16[96, 128]",
+        out="bfloat16[128, 96]",
+    )._replace(body="#bare\nu = nl.load(b)\nnl.store(out, nl.load_transpose2d({{u||b}}))"),
+    Row(
+        "language-matmul",
+        "L27",
+        "a: bfloat16[40, 40], b: bfloat16[40, 72]",
+        "bfloat16[40, 72]",
+        "#bare\nt = nl.load(a)\nu = nl.load(b)\n"
+        "nl.store(out, nl.copy(nl.matmul(t, u, transpose_x={{False||True}})))",
+    ),
+    Row(
+        "language-matmul",
+        "L28",
+        "a: bfloat16[40, 96], b: bfloat16[{{40||96}}, 72]",
+        "bfloat16[40, 72]",
+        "#bare\nt = nl.load(a)\nu = nl.load(b)\n"
+        "nl.store(out, nl.copy(nl.matmul(t, u), dtype=nl.bfloat16))",
+        "beta1",
+        "trn1",
+    ),
+    _value("language-broadcast", "L30", "nl.broadcast_to(t[:, 0:{{2||1}}], shape=(96, 40))"),
+    Row(
+        "view-precondition",
+        "L31",
+        _A,
+        _OUT,
+        "u = nl.expand_dims(a_t, {{1||2}})\nnl.store(out, a_t)",
+        "beta1",
+        "trn1",
+    ),
+    Row(
+        "operand-dtype",
+        "L32",
+        "a: float32[96, 40], i: {{int32||uint32}}[96, 40]",
+        _OUT,
+        "#bare\nt = nl.load(a)\nu = nl.load(i)\nnl.store(out, nl.gather_flattened(t, u))",
+        "0.4",
+    ),
+    Row(
+        "vector-operand-shape",
+        "L34",
+        "a: float32[96, 40], v: float32[96, {{2||1}}]",
+        _OUT,
+        "#bare\nt = nl.load(a)\nu = nl.load(v)\nnl.store(out, nl.dropout(t, u))",
+        "0.5",
+    ),
+    _value("language-broadcast", "L40", "nl.multiply(t, t[:, 0:{{1||40}}])", api="0.4"),
+    Row(
+        "target-feature",
+        "L41",
+        _A,
+        _OUT,
+        "#bare\nt = nl.load(a)\n"
+        "if {{True||nisa.get_nc_version() >= nisa.nc_version.gen4}}:\n"
+        "    u = nl.abs_max(t, t)\nnl.store(out, t)",
+        "0.5",
+    ),
+    Row(
+        "target-feature",
+        "H86",
+        _A,
+        _OUT,
+        "#bare\nt = nl.load(a)\n"
+        "if {{True||nisa.get_nc_version() >= nisa.nc_version.gen4}}:\n"
+        "    u = nl.abs_min(t, t)\nnl.store(out, t)",
+        "0.4",
+        "trn1",
+    ),
+    _value("language-support", "L43", "nl.{{mod||maximum}}(t, t)", api="0.4"),
+    _value("language-support", "L44", "nl.power(t, {{2.0||t}})", api="0.4"),
+    Row(
+        "language-support",
+        "L45",
+        _A,
+        _OUT,
+        "#bare\nt = nl.load(a)\n"
+        "p = nl.ndarray((96, 40), dtype=nl.float32, buffer=nl.psum)\n"
+        "nisa.tensor_copy(dst=p, src=t)\nnisa.tensor_copy(dst=t, src=p)\n"
+        "nl.store(out, nl.rsqrt({{p||t}}))",
+        "0.5",
+    ),
+    _value(
+        "bitwise-dtype",
+        "L47",
+        "nl.bitwise_and(t, t)",
+        "a: {{float32||int32}}[96, 40]",
+        "0.5",
+        out="{{float32||int32}}[96, 40]",
+    ),
+    _value(
+        "reduce-axes",
+        "L50",
+        "nl.sum(t, axis={{0||1}}, keepdims=True)",
+        out="float32[96, 1]",
+        api="0.4",
+    ),
+    Row("api-removed", "L54", _A, _OUT, "{{nl.exp(a_t)||pass}}\n" + _COPY, "0.2"),
+    _value("operand-buffers", "L56", "nl.exp({{a||t}})", api="0.4"),
+    Row(
+        "operator-kind",
+        "L74",
+        "v: float32[96, 40], i: int32[96, 1]",
+        _OUT,
+        "row = nl.arange(96)[:, None]\ncolumn = nl.arange(40)[None, :]\n"
+        "y = nl.ndarray((96, 40), dtype=nl.float32, buffer=nl.hbm)\nnl.store(y, v_t)\n"
+        "nl.atomic_rmw(y[i_t[row, 0], column], value=v_t, op=np.{{multiply||add}})\n"
+        "nl.store(out, v_t)",
+        "beta1",
+        "trn1",
+    ),
+)
+
+VIEWS: Final = (
+    _beside("slice-bounds", "X01", "nisa.memset(dst=a_t[:, {{-41||-40}}:], value=1.0)"),
+    _beside("slice-bounds", "X07", "nisa.memset(dst=a_t[:, {{40||39}}], value=1.0)", api="0.4"),
+    _beside("slice-bounds", "X12", "nisa.memset(dst=a_t[:, ::{{-1||1}}], value=1.0)", api="0.6"),
+    _moved("view-precondition", "X21", "a[:, 0:{{2||1}}].broadcast(1, 40)"),
+    _beside("view-precondition", "X22", "nisa.memset(dst=a_t.expand_dim({{0||1}}), value=1.0)"),
+    _beside(
+        "reshape-count",
+        "X23",
+        "nisa.memset(dst=a_t.reshape_dim(1, ({{6||5}}, 8)), value=1.0)",
+        api="0.6",
+    ),
+    _beside(
+        "view-precondition",
+        "X24",
+        "nisa.memset(dst=b_t{{[:, :, 0:9]||[:, :, 0:10]}}.flatten_dims(1, 2), value=1.0)",
+        "a: float32[96, 40], b: float32[96, 4, 10]",
+    ),
+    _beside(
+        "view-precondition",
+        "X26",
+        "nisa.memset(dst=b_t.rearrange(('p', 'a', 'b'), "
+        "{{('a', 'p', 'b')||('p', 'b', 'a')}}), value=1.0)",
+        "a: float32[96, 40], b: float32[96, 4, 10]",
+        "0.5",
+    ),
+    _beside(
+        "view-precondition",
+        "X28",
+        "nisa.memset(dst=b_t.select({{0||1}}, 0), value=1.0)",
+        "a: float32[96, 40], b: float32[96, 4, 10]",
+        "0.5",
+    ),
+    _beside(
+        "view-precondition",
+        "X30",
+        "nisa.memset(dst=b_t.view(nl.int32), value=1)",
+        "a: float32[96, 40], b: int16[96, {{41||40}}]",
+    ),
+    _beside(
+        "ap-partition-step",
+        "X42",
+        "nisa.memset(dst=a_t.ap(pattern=[[{{40||80}}, 96], "
+        "[1, 20]], offset=0, dtype=nl.int16), value=1)",
+    ),
+    _moved(
+        "access-bounds",
+        "X50",
+        "a.ap(pattern=[[40, 96], [1, {{41||40}}]], offset=0)",
+        out="float32[96, {{41||40}}]",
+    ),
+    _value("api-removed", "X73", "t{{[:, nl.arange(40)[None, :]]||[:, 0:40]}}", api="0.3"),
+)
+
+HOST: Final = (
+    _host("unpack-mismatch", "G01", "rows, {{cols, more||cols}} = a.shape"),
+    _host("list-index", "G03", "sizes = [1, 2]\nsizes.append(3)\nlast = sizes[{{3||2}}]", "0.2"),
+    _host("missing-key", "G03", "sizes = {'a': 1}\nlast = sizes['{{b||a}}']", "0.3"),
+    _host("wrong-type", "G03", "size = len({{3||(3, 4)}})", "0.4"),
+    _host("no-attribute", "G03", "sizes = [1]\nsizes.{{push||append}}(3)", "0.5"),
+    _host("api-removed", "T08", "shift = nl.{{arithmetic_right_shift||right_shift}}", "0.5"),
+    _host("wrong-value", "G03", "place = [1, 2].index({{3||2}})", "0.6"),
+    _host("no-admitted-input", "G09", "assert a.shape[0] == {{97||96}}", "0.2"),
+    _host("division-by-zero", "G11", "share = a.shape[1] // (a.shape[0] - {{96||95}})", "0.4"),
+    _host(
+        "call-signature",
+        "G13",
+        "held(rows=a_t{{, cols=2||}})",
+        "0.4",
+        "\ndef held(rows):\n    nisa.memset(dst=rows, value=1.0)\n",
+    ),
+    Row(
+        "device-condition",
+        "G37",
+        "a: float32[96, 40], i: int32[1, 1]",
+        _OUT,
+        "held = nisa.register_alloc(0)\nnisa.register_load(held, i_t)\n"
+        f"if {{{{held||a.shape[1] == 40}}}}:\n    {_COPY}",
+        "0.5",
+    ),
+    Row(
+        "device-condition",
+        "REG07",
+        "a: float32[96, 40], i: int32[1, 1]",
+        _OUT,
+        "held = nisa.register_alloc(0)\nnisa.register_load(held, i_t)\n"
+        f"for k in range({{{{held||1}}}}):\n    {_COPY}",
+        "0.4",
+    ),
+    Row(
+        "device-condition",
+        "G49",
+        "a: float32[96, 40], i: int32[1, 1]",
+        _OUT,
+        "t = nl.load(a)\n{{while i_t[0, 0]:||if True:}}\n    nl.store(out, t)\nnl.store(out, t)",
+        "beta1",
+        "trn1",
+    ),
+    Row(
+        "device-condition",
+        "X66",
+        _A,
+        _OUT,
+        "row = nl.arange(96)[:, None]\ncolumn = nl.arange(40)[None, :]\n"
+        "{{if row < 40:||if True:}}\n    nl.store(out[row, column], a_t)\n"
+        "nl.store(out[row, column], a_t)",
+        "beta1",
+        "trn1",
+    ),
+    Row(
+        "beta1-index-rank",
+        "X68",
+        "a: float32[96, 1]",
+        "float32[96, 1]",
+        "nl.store(out, a_t[{{0:96||0:96, 0:1}}])",
+        "beta1",
+        "trn1",
+    ),
+    Row(
+        "tensor-indirection",
+        "X31",
+        "a: float32[96, 40], i: uint16[96, 40]",
+        _OUT,
+        "if {{True||nisa.get_nc_version() >= nisa.nc_version.gen4}}:\n"
+        "    nisa.tensor_copy(dst=r, src=a_t.indirect(i_t))\n" + _COPY,
+        "0.5",
+    ),
+    Row(
+        "loop-carried-dependence",
+        "LP02",
+        "a: float32[4, 96, 40]",
+        "float32[96, 40]",
+        "for k in nl.affine_range(4):\n    nl.store({{out||out[:, k * 10:k * 10 + 10]}}, "
+        "nl.load(a[k{{||, :, 0:10}}]))",
+        "beta1",
+        "trn1",
+    ),
+    Row("api-signature", "L71", _A, _OUT, _COPY, "0.3", before=_OTHER),
+)
+
+ROWS: Final = (*FUNCTIONS, *VIEWS, *HOST)

@@ -1,0 +1,153 @@
+"""How a file launches its kernels, and what of the file they depend on.
+
+``kernel[n](...)``, ``kernel.with_schedule([...])``: programs of the host are not run, what they
+show of a launch is what they say with constants. A kernel is compiled once for inputs that are
+alike: what functions of the module bind anew is not looked at again.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Iterator, Sequence
+from typing import Final, NamedTuple
+
+from verifier.dialects.nki.versions import newer
+from verifier.hardware.catalogue import Hardware
+from verifier.hardware.targets import Target
+
+
+class Problem(NamedTuple):
+    """What is wrong with a launch: where, what must hold, what does not, the facts."""
+
+    node: ast.expr
+    text: str
+    message: str
+    facts: tuple[str, ...]
+    rule: str = "launch-grid"
+    severity: str | None = None
+
+
+#: how a schedule is given to a kernel
+_SCHEDULED: Final = "with_schedule"
+
+
+def problems(
+    statements: Sequence[ast.stmt],
+    kernel: str,
+    generation: str,
+    target: Hardware,
+    names: Collection[str] | None,
+) -> Iterator[Problem]:
+    """What no launch of a kernel may be; ``names``: those of its instructions, None: not known."""
+    if not newer(generation, "0.2") or not isinstance(target, Target):
+        return  # Beta 1 runs grids of any rank, one program after the other
+    yield from _stale(statements, kernel)
+    for node in ast.walk(ast.Module(list(statements), [])):
+        if isinstance(node, ast.Call):
+            function = node.func
+            if isinstance(function, ast.Subscript) and _is(function.value, kernel):
+                yield from _grid(function.slice, kernel, target)
+            elif isinstance(function, ast.Attribute) and function.attr == _SCHEDULED:
+                scheduled = function.value
+                if isinstance(scheduled, ast.Subscript):
+                    scheduled = scheduled.value
+                if _is(scheduled, kernel) and node.args and names is not None:
+                    yield from _schedule(node.args[0], kernel, names)
+
+
+def _is(node: ast.expr, kernel: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == kernel
+
+
+def _grid(grid: ast.expr, kernel: str, target: Target) -> Iterator[Problem]:
+    """One number: of the cores that run the kernel together (NKI-L61)."""
+    facts = ("L61", "H41")
+    if isinstance(grid, ast.Tuple) and len(grid.elts) > 1:
+        yield Problem(
+            grid,
+            "a kernel is launched on one number of cores",
+            f"`{kernel}` is launched on a grid of {len(grid.elts)} dimensions: since NKI 0.2 there "
+            "is one number, of the cores that run it",
+            facts,
+        )
+        return
+    size = grid.elts[0] if isinstance(grid, ast.Tuple) and grid.elts else grid
+    if isinstance(size, ast.Constant) and type(size.value) is int:
+        most = target.lnc_max
+        if not 1 <= size.value <= most:
+            yield Problem(
+                grid,
+                f"a kernel is launched on 1 to {most} cores",
+                f"`{kernel}` is launched on {size.value} cores: a logical core of {target.name} "
+                f"has at most {most}",
+                facts,
+            )
+
+
+def _schedule(edges: ast.expr, kernel: str, names: Collection[str]) -> Iterator[Problem]:
+    """Both sides of an edge are instructions of the kernel (NKI-L70)."""
+    if isinstance(edges, (ast.List, ast.Tuple)):
+        for each in edges.elts:
+            yield from _schedule(each, kernel, names)
+    elif isinstance(edges, ast.Constant) and isinstance(edges.value, str):
+        if edges.value not in names:
+            yield Problem(
+                edges,
+                "a schedule orders instructions of the kernel",
+                f"no instruction of `{kernel}` is named `{edges.value}`",
+                ("L70",),
+            )
+
+
+def _stale(statements: Sequence[ast.stmt], kernel: str) -> Iterator[Problem]:
+    """Names of the module that its functions bind anew, where a kernel reads them (NKI-G40)."""
+    rebound = {
+        name
+        for node in ast.walk(ast.Module(list(statements), []))
+        if isinstance(node, ast.Global)
+        for name in node.names
+    }
+    if not rebound:
+        return
+    functions = {node.name: node for node in statements if isinstance(node, _DEFINITIONS)}
+    seen: set[str] = set()
+    left = [kernel]
+    while left:
+        function = functions.get(left.pop())
+        if function is None or function.name in seen:
+            continue
+        seen.add(function.name)
+        own = _bound(function)
+        said: set[str] = set()
+        for node in ast.walk(function):
+            if not isinstance(node, ast.Name) or node.id in own or node.id in said:
+                continue
+            if node.id in rebound:
+                said.add(node.id)
+                yield Problem(
+                    node,
+                    f"`{node.id}` is the same whenever the kernel is called",
+                    f"`{node.id}` is a global that functions bind anew: the kernel that was "
+                    "compiled for the value of the first call may run for later ones",
+                    ("G40",),
+                    "python-subset",
+                    "warning",
+                )
+            elif node.id in functions:
+                left.append(node.id)
+
+
+_DEFINITIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def _bound(function: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:
+    """The names of a function's own."""
+    shared = {n for node in ast.walk(function) if isinstance(node, ast.Global) for n in node.names}
+    own = {node.arg for node in ast.walk(function) if isinstance(node, ast.arg)}
+    for node in ast.walk(function):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            own.add(node.id)
+    return own - shared
+
+
+__all__ = ["Problem", "problems"]
