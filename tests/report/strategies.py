@@ -77,6 +77,7 @@ preconditions = st.builds(
     sufficient=st.booleans(),
     exact=st.booleans(),
     asserted=_tuples(_TEXTS),
+    assumed=_tuples(_TEXTS),
     undecided=_tuples(_TEXTS),
     shapes=st.dictionaries(_TEXTS, _tuples(_TEXTS), max_size=2).map(lambda d: tuple(d.items())),
 )

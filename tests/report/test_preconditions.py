@@ -312,6 +312,19 @@ def test_kernels_of_which_the_same_is_to_be_said_are_one_block() -> None:
         assert "`gemm` is right" in printed and "`other` is right" in printed
 
 
+def test_what_is_asserted_assumed_and_taken_stands_beside_the_condition() -> None:
+    condition = replace(ALL, conjuncts=(DTYPE, COLUMNS), assumed=("n >= 0", "k >= 0"))
+    report = replace(REPORT, diagnostics=(block(condition),))
+    printed = " ".join(shown(full.render, Options(width=200), report).split())
+    assert (
+        "(it asserts rhs.shape[0] >= 96; it assumes n >= 0 and k >= 0; "
+        "it takes lhsT.dtype in (float32, bfloat16))"
+    ) in printed
+    only = replace(condition, asserted=(), conjuncts=(COLUMNS,))
+    printed = shown(full.render, Options(), replace(REPORT, diagnostics=(block(only),)))
+    assert "(it assumes n >= 0 and k >= 0)" in printed
+
+
 def test_what_is_said_once_more_is_not_repeated() -> None:
     again = replace(ROWS, text="cols % 96 == 0", breach="cols = 97, cols2 = 97, s.shape = [1, 2]")
     condition = replace(ALL, conjuncts=(ROWS, again))

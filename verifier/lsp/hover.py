@@ -144,6 +144,8 @@ def _kernel_text(kernel: KernelReport, condition: Precondition) -> str:
     lines += [f"- dtypes: `{conjunct.text}`" for conjunct in condition.dtypes]
     if condition.asserted:
         lines.append(f"- it asserts {' and '.join(f'`{text}`' for text in condition.asserted)}")
+    if condition.assumed:
+        lines.append(f"- it assumes {' and '.join(f'`{text}`' for text in condition.assumed)}")
     lines += [f"- not decided: {text}" for text in condition.undecided]
     return "\n".join(lines)
 
