@@ -12,7 +12,7 @@ from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.instruction import Trait
-from verifier.symbolic.lanes import LocalTensor, Touch
+from verifier.symbolic.lanes import LocalTensor, Quad, Touch
 from verifier.symbolic.memory.lives import exclusive
 from verifier.symbolic.roles import Placed
 from verifier.symbolic.tensors import Loop
@@ -57,6 +57,20 @@ class Use:
         if not isinstance(columns, Expr) or E.le(w, columns) is E.TRUE:
             return self.tensor
         return replace(self.tensor, shape=(n, c, h, E.minimum(w, columns)))
+
+    def taken_of(self, index: Quad, half: Expr) -> tuple[Bool, ...]:
+        """That it takes an element of the tensor; ``half``: which of a pair of weights."""
+        placed = self._placed
+        n, c, _, w = index
+        if placed is not None and placed.columns:
+            columns = self.operation.value(placed.columns)
+            if isinstance(columns, Expr):
+                return (E.lt(c * self.tensor.shape[3] + w, columns),)
+        if placed is not None and placed.layout == "2ic":
+            image = kit.record(self.operation, "input_shape")
+            if image is not None:
+                return (E.lt(n * 2 + half, image[1]),)
+        return ()
 
     def end(self, chip: Chip) -> Expr:
         """The byte behind the last one that it takes in a lane, of one without negative strides.

@@ -429,7 +429,7 @@ def fills(chip: Chip, outer: LocalTensor, inner: LocalTensor) -> Bool:
     """When each element of one tensor is an element of another, which may have gaps."""
     if same_place(outer, inner):
         return E.TRUE
-    within = E.and_(_dense(chip, outer), holds(chip, outer, inner))
+    within = E.and_(_one_run(chip, outer), holds(chip, outer, inner))
     return E.or_(within, _part_of(outer, inner))
 
 
@@ -446,6 +446,30 @@ def _part_of(outer: LocalTensor, inner: LocalTensor) -> Bool:
 def fills_all(chip: Chip, outer: LocalTensor, inner: LocalTensor) -> bool:
     """Whether each element of one tensor provably is an element of another, by folding alone."""
     return fills(chip, outer, inner) is E.TRUE
+
+
+def divided(value: Expr, step: Expr) -> tuple[Expr, Expr]:
+    """The terms of ``value`` that ``step`` divides, divided by it, and the others."""
+    taken, rest = E.const(0), E.const(0)
+    parts = [E.Expr.make({mono: coef}, 0) for mono, coef in value.terms]
+    if value.const:
+        parts.append(E.const(value.const))
+    for part in parts:
+        times = quotient(part, step)
+        if times is None:
+            rest = rest + part
+        else:
+            taken = taken + times
+    return taken, rest
+
+
+def quotient(part: Expr, step: Expr) -> Expr | None:
+    """What a step goes into a term, if it does so without a rest."""
+    if not step.is_const:
+        return E.exact_quotient(part, step)
+    if E.mod(part, step) is E.const(0):
+        return E.floordiv(part, step)
+    return None
 
 
 # ----------------------------------------------------------------------------- checks

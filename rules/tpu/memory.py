@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import Final
 
-from rules.tpu import covering, destroyed, flow, kit
+from rules.tpu import covering, destroyed, flow, kit, written
 from rules.tpu.examples import pair
 from rules.tpu.flow import Instance, Use, Uses
 from rules.tpu.kit import function, words
@@ -317,13 +317,14 @@ def uninitialised(trace: Trace, chip: Chip) -> Iterable[Check]:
     """
     table = flow.uses(trace)
     known = not trace.unmodelled
+    demands = tuple(item.condition for item in trace.assumptions)
     beyond = [use.order for use in (*table.writes, *table.destroyed) if _leaves_lane(chip, use)]
     for read in table.reads:
         if _leaves_lane(chip, read) or any(order < read.order for order in beyond):
             reason = "a tensor reaches beyond the end of its lane"
             yield replace(_read_check(read, E.FALSE, exact=False), reason=reason)
         else:
-            yield from _of_read(chip, read, table, known)
+            yield from _of_read(chip, read, table, known, demands)
 
 
 def _leaves_lane(chip: Chip, use: Use) -> bool:
@@ -331,13 +332,26 @@ def _leaves_lane(chip: Chip, use: Use) -> bool:
     return E.le(kit.block(chip, use.tensor).end, chip.local_bytes) is E.FALSE
 
 
-def _of_read(chip: Chip, read: Use, table: Uses, known: bool) -> Iterator[Check]:
-    source = _source(chip, read, table.writes, kit.fills_all)
+def _of_read(
+    chip: Chip, read: Use, table: Uses, known: bool, demands: tuple[Bool, ...]
+) -> Iterator[Check]:
     partly = covering.leaves_out(chip, read, table.writes) if known else None
-    if source is not None and source.age == 0 and not source.write.facts:
-        yield _left_out(read) if partly else _read_check(read, E.TRUE, exact=True)
-        since = source.write.use.order
-        yield from _destroyed(chip, read, table, known, source.depth, since)
+    if partly is None:
+        found = written.covered(chip, read, table.writes, demands)
+    else:  # all places are numbers: this is exact
+        found = written.Covered(E.truth(not partly), True)
+    source = _source(chip, read, table.writes, kit.fills_all)
+    if partly is None and source is not None:
+        held = {id(fact) for fact in (*read.path, *read.within)}
+        happened = (fact for fact in source.write.facts if id(fact) not in held)
+        found = replace(found, predicate=E.or_(found.predicate, E.and_(*happened)))
+    if found.predicate is E.TRUE:
+        yield _read_check(read, E.TRUE, exact=True)
+        if source is not None and source.age == 0 and not source.write.facts:
+            since = source.write.use.order
+            yield from _destroyed(chip, read, table, known, source.depth, since)
+        else:
+            yield from _destroyed(chip, read, table, known)
         return
     predicate, exact = _written(chip, read, table.writes)
     yield _read_check(read, predicate, exact and (known or predicate is E.TRUE))
@@ -346,13 +360,45 @@ def _of_read(chip: Chip, read: Use, table: Uses, known: bool) -> Iterator[Check]
         if exact and predicate is not E.TRUE:
             again = (E.ge(loop.index, 1) for loop in read.loops)
             yield _read_check(read, E.or_(predicate, *again), exact=True)
-    part = _covered(chip, read, table.writes) if known and partly is None else None
-    if partly and predicate is not E.FALSE:
-        part = _left_out(read)
-    if part is not None:
-        yield part
-    if predicate is not E.FALSE:
-        yield from _destroyed(chip, read, table, known)
+    if predicate is E.FALSE:
+        return
+    harm = None if _decides(chip, read, table) else "warning"
+    if partly:
+        yield replace(_left_out(read), severity=harm)
+    else:
+        part = _covered(chip, read, table.writes) if known else None
+        if part is not None:
+            yield replace(part, severity=harm)
+        nowhere = E.not_(predicate) if exact else E.FALSE
+        yield replace(_everywhere(read, found, nowhere, known), severity=harm)
+    yield from _destroyed(chip, read, table, known)
+
+
+def _decides(chip: Chip, read: Use, table: Uses) -> bool:
+    """Whether what is undefined in a read does harm: it is stored, or the result is used whole."""
+    if stores(read.operation.touches):
+        return True
+    results = [use for use in table.writes if use.operation is read.operation]
+    later = [
+        use for use in table.reads if use.order > read.order and use.operation is not read.operation
+    ]
+    return any(kit.fills_all(chip, use.tensor, made.tensor) for made in results for use in later)
+
+
+def _everywhere(read: Use, found: written.Covered, nowhere: Bool, known: bool) -> Check:
+    """Each element of a read was written before; ``nowhere``: none was, which is told."""
+    role, where = words(read.touch.role), found.where
+    exact = found.exact and known
+    return replace(
+        _left_out(read),
+        predicate=E.or_(found.predicate, nowhere),
+        given=(*read.within, *found.given),
+        values=()
+        if where is None
+        else (("a lane that is read", where.lane), ("a byte in it that is read", where.byte)),
+        exact=exact,
+        reason="" if exact else f"whether all of {role} was written before is not known",
+    )
 
 
 def _destroyed(
@@ -440,7 +486,6 @@ def _covered(chip: Chip, read: Use, writes: Sequence[Use]) -> Check | None:
             ("bytes in a lane that are read end at", end),
         ),
         notes=(Note(write.span, "what is read was written here"),),
-        severity=_of_part(read),
     )
 
 
@@ -451,16 +496,7 @@ def _left_out(read: Use) -> Check:
         _read_check(read, E.FALSE, exact=True),
         text=f"all that {role} of `{function(read.operation)}` reads was written before",
         message=f"{role} of `{function(read.operation)}` reaches beyond what was written there",
-        severity=_of_part(read),
     )
-
-
-def _of_part(read: Use) -> str | None:
-    """How grave it is that a part of what is read was never written.
-
-    What a function computes of it may be left alone; what is stored is what the caller gets.
-    """
-    return None if stores(read.operation.touches) else "warning"
 
 
 def _rounds(chip: Chip, wrote: LocalTensor, end: Expr) -> Bool:

@@ -153,7 +153,7 @@ def _seen(storage: Storage, tensor: SystemTensor) -> View:
     steps = _row_major(storage.shape)
     rest = E.floordiv(tensor.address.offset, size)
     for dimension, step in enumerate(steps):
-        taken, rest = _divided(rest, step)
+        taken, rest = kit.divided(rest, step)
         coords[dimension] = taken
     axes: list[Axis] = []
     fits = size is tensor.dtype.itemsize and whole
@@ -207,33 +207,10 @@ def _row_major(shape: tuple[Expr, ...]) -> list[Expr]:
     return steps[::-1]
 
 
-def _divided(value: Expr, step: Expr) -> tuple[Expr, Expr]:
-    """The terms of ``value`` that ``step`` divides, divided by it, and the others."""
-    taken, rest = E.const(0), E.const(0)
-    parts = [E.Expr.make({mono: coef}, 0) for mono, coef in value.terms]
-    if value.const:
-        parts.append(E.const(value.const))
-    for part in parts:
-        quotient = _quotient(part, step)
-        if quotient is None:
-            rest = rest + part
-        else:
-            taken = taken + quotient
-    return taken, rest
-
-
-def _quotient(part: Expr, step: Expr) -> Expr | None:
-    if not step.is_const:
-        return E.exact_quotient(part, step)
-    if E.mod(part, step) is E.const(0):
-        return E.floordiv(part, step)
-    return None
-
-
 def _along(stride: Expr, steps: list[Expr]) -> tuple[int, Expr]:
     """The outermost dimension whose stride divides a stride, and the quotient."""
     for dimension, step in enumerate(steps):
-        quotient = _quotient(stride, step)
+        quotient = kit.quotient(stride, step)
         if quotient is not None and quotient is not E.const(0):
             return dimension, quotient
     return len(steps) - 1, stride

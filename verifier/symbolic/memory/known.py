@@ -11,7 +11,7 @@ from verifier.symbolic.views.common import conjuncts
 
 
 class Known:
-    """Facts by identity, and lower bounds of symbols.
+    """Facts by identity, and bounds of symbols.
 
     A loop that is gone through has a positive trip count: ``range(tiles)`` makes ``tiles``
     positive, ``range(n // width)`` makes ``width`` positive if ``n`` is.
@@ -20,6 +20,7 @@ class Known:
     def __init__(self, facts: Iterable[Bool] = (), loops: Sequence[Loop] = ()) -> None:
         self._held: set[int] = set()
         self._low: dict[Sym, int] = {}
+        self._high: dict[Sym, int] = {}
         self._shifted: E.Substitution | None = None
         for fact in facts:
             for part in conjuncts(fact):
@@ -32,8 +33,17 @@ class Known:
         if fact.kind is not E.BoolKind.LE or fact.expr is None or len(fact.expr.terms) != 1:
             return
         (mono, coef) = fact.expr.terms[0]
-        if coef == -1 and len(mono) == 1 and isinstance(mono[0], Sym):
-            self._bound(mono[0], fact.expr.const)
+        if len(mono) == 1 and isinstance(mono[0], Sym):
+            if coef == -1:
+                self._bound(mono[0], fact.expr.const)
+            elif coef == 1:
+                self._bound_above(mono[0], -fact.expr.const)
+
+    def _bound_above(self, symbol: Sym, high: int) -> None:
+        best = min(high, self._high.get(symbol, high))
+        if (symbol.hi is None or symbol.hi > best) and self._high.get(symbol) != best:
+            self._high[symbol] = best
+            self._shifted = None
 
     def _bound(self, symbol: Sym, low: int) -> None:
         best = max(low, self._low.get(symbol, low))
@@ -73,6 +83,7 @@ class Known:
         """What is known, besides, where these loops and axes have at least one index."""
         out = Known()
         out._held, out._low, out._shifted = set(self._held), dict(self._low), self._shifted
+        out._high = dict(self._high)
         for loop in loops:
             out._iterates(loop)
         for axis in axes:
@@ -88,12 +99,14 @@ class Known:
             return True
         if part.kind is E.BoolKind.OR:
             return any(self.decide(arg) is True for arg in part.args)
-        if not self._low:
+        if not self._low and not self._high:
             return False
         if self._shifted is None:
-            better: dict[Sym, Expr] = {
-                symbol: E.symbol(f"{symbol.name} >= {low}", low, symbol.hi, symbol.origin)
-                for symbol, low in self._low.items()
-            }
+            better: dict[Sym, Expr] = {}
+            for symbol in {**self._low, **self._high}:
+                low, high = self._low.get(symbol, symbol.lo), self._high.get(symbol, symbol.hi)
+                if low is None or high is None or low <= high:
+                    name = f"{low} <= {symbol.name} <= {high}"
+                    better[symbol] = E.symbol(name, low, high, symbol.origin)
             self._shifted = E.Substitution(better)
         return self._shifted.bool(part) is E.TRUE

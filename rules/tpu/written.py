@@ -1,0 +1,235 @@
+"""Whether each element of what is read in local memory was written before, in the place where it
+lies.
+
+The question is asked of one element of the read, which stands for all: it lies in a lane and at a
+byte, and some write before has an element there. Lanes and bytes are those of the layouts in which
+either is used (ADR-04), so that padding, gaps between rows, lanes that a tensor leaves out and
+other strides all count. What the algebra cannot settle is a sufficient condition only: then the
+read may be proved, and is undecided otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from rules.tpu import flow, kit
+from rules.tpu.flow import Use
+from verifier.hardware.chips import Chip
+from verifier.layouts.strides import WORD_BYTES
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Bool, Expr, Sym
+from verifier.symbolic.memory.known import Known
+from verifier.symbolic.memory.lives import exclusive
+from verifier.symbolic.regions import exists
+from verifier.symbolic.tensors import Loop
+
+_NOWHERE: Final = E.Substitution({})
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """Some bytes of some element: of every lane ``lane`` and slot, the first byte in the lane.
+
+    ``axes``: the symbols that it is said in, each with how many values it takes from 0 on;
+    ``facts``: what else holds of them. ``size``: so many bytes.
+    """
+
+    lane: Expr
+    byte: Expr
+    size: int
+    axes: tuple[tuple[Expr, Expr], ...]
+    facts: tuple[Bool, ...]
+
+    @property
+    def ranges(self) -> tuple[Bool, ...]:
+        """All that holds of the symbols, but that they are not negative."""
+        return (*(E.lt(index, count) for index, count in self.axes), *self.facts)
+
+
+def element(
+    chip: Chip,
+    use: Use,
+    size: int,
+    known: Known,
+    origin: E.Origin,
+    lane: Expr | None = None,
+    put: E.Substitution = _NOWHERE,
+) -> Element:
+    """Some ``size`` bytes of what a use takes, which lie in one of its elements.
+
+    A channel is said by its lane and its slot. ``lane``: the one that is asked for; ``put``: the
+    iteration that is meant, of the use of which ``use.tensor`` is the tensor then.
+    """
+    tensor = use.tensor
+    first = kit.lane(chip, tensor)
+    images, channels, rows, columns = tensor.shape
+    axes: list[tuple[Expr, Expr]] = []
+
+    def axis(name: str, count: Expr) -> Expr:
+        if count is E.const(1):
+            return E.const(0)
+        most = count.const - 1 if count.is_const else None
+        axes.append((E.fresh(name, 0, most, origin), count))
+        return axes[-1][0]
+
+    if lane is None:
+        lane = first if channels is E.const(1) else axis("lane", E.const(chip.lanes))
+    rounds = known.decide(E.le(first + channels, chip.lanes)) is not True
+    slot = axis("slot", kit.slots(chip, first, channels)) if rounds else E.const(0)
+    place = slot * chip.lanes + lane
+    n, h, w = axis("n", images), axis("h", rows), axis("w", columns)
+    itemsize = tensor.dtype.itemsize.const
+    part = axis("part", E.const(itemsize // size))
+    facts = [E.ge(place, first), E.lt(place, first + channels)]
+    facts += (put.bool(fact) for fact in use.taken_of((n, place - first, h, w), part))
+    index = n * tensor.strides[0] + slot * tensor.strides[1]
+    index = index + h * tensor.strides[2] + w * tensor.strides[3]
+    start = tensor.address - first * chip.local_bytes
+    byte = start + index * itemsize + part * size
+    kept = tuple(fact for fact in facts if fact is not E.TRUE)
+    return Element(lane, byte, size, tuple(axes), kept)
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """A use in one of the iterations before a read, whose indices are symbols of its own."""
+
+    use: Use
+    put: E.Substitution
+    loops: tuple[tuple[Expr, Expr], ...]
+    facts: tuple[Bool, ...]
+
+    @property
+    def within(self) -> tuple[Bool, ...]:
+        return (*(E.lt(index, count) for index, count in self.loops), *self.facts)
+
+
+def _ways(write: Use, read: Use) -> Iterator[_Way]:
+    """In which iterations a write precedes a read."""
+    common = flow.shared(write.loops, read.loops)
+    precedes = write.order < read.order
+    if precedes and not exclusive(write.path, read.path):
+        yield _way(write, common, None)
+    for level in range(common):
+        if precedes and not depends(write, write.loops[level:common]):
+            continue  # the same iteration does what the earlier one did
+        yield _way(write, level, read.loops[level].index)
+
+
+def _way(write: Use, kept: int, below: Expr | None) -> _Way:
+    """``below``: the first index that is the write's own is less."""
+    put, loops = flow.fresh(write, kept)
+    counts = [put.expr(loop.trips) for loop in loops]
+    if below is not None:
+        counts[0] = below
+    indices = tuple(put.expr(loop.index) for loop in loops)
+    moved = Use(write.operation, write.touch, kit.moved(write.tensor, put))
+    facts = tuple(put.bool(fact) for fact in write.path)
+    return _Way(moved, put, tuple(zip(indices, counts, strict=True)), facts)
+
+
+def depends(write: Use, loops: Sequence[Loop]) -> bool:
+    """Whether where or when a write happens depends on the index of one of the loops."""
+    wanted = {loop.symbol for loop in loops}
+    tensor = write.tensor
+    terms: list[Expr | Bool] = [tensor.address, *tensor.shape, *tensor.strides, *write.path]
+    terms += [loop.trips for loop in write.loops]
+    return any(symbol in wanted for term in terms for symbol in term.free())
+
+
+@dataclass(frozen=True, slots=True)
+class Covered:
+    """When some element of a read was written; ``exact``: and otherwise it was not.
+
+    ``given``: what holds of the symbols that name the element. ``where``: its lane and byte.
+    """
+
+    predicate: Bool
+    exact: bool
+    given: tuple[Bool, ...] = ()
+    where: Element | None = None
+
+
+def covered(chip: Chip, read: Use, writes: Sequence[Use], facts: Iterable[Bool] = ()) -> Covered:
+    """When an element of a read, whichever, was written before."""
+    sizes = [use.tensor.dtype.itemsize for use in (read, *writes)]
+    if not all(size.is_const for size in sizes):
+        return Covered(E.FALSE, False)
+    size = min(WORD_BYTES, *(size.const for size in sizes))
+    known = Known((*facts, *read.path, *read.within), read.loops)
+    known = known.also(kit.nonempty(read.tensor.shape), ())
+    point = element(chip, read, size, known, E.Origin.POINT)
+    inside = known.also(point.ranges, ())
+    given = (*point.ranges, *kit.nonempty(read.tensor.shape))
+    there: list[tuple[_Way, Element]] = []
+    cases: list[Bool] = []
+    for write in reversed(writes):
+        for way in _ways(write, read):
+            held = inside.also(way.within, ())
+            one = element(chip, way.use, size, held, E.Origin.AXIS, point.lane, way.put)
+            found = _matched(way, one, point)
+            if found is not None and inside.decide(found) is True:
+                return Covered(E.TRUE, True, given, point)
+            if found is not None and found is not E.FALSE:
+                cases.append(found)
+            there.append((way, one))
+    exact = True
+    for way, one in there:
+        formula, good = exists(
+            [(_symbol(index), count) for index, count in (*way.loops, *one.axes)],
+            [*way.facts, *one.facts, E.eq(one.byte, point.byte)],
+            decide=inside.decide,
+        )
+        if inside.decide(formula) is True:
+            return Covered(E.TRUE, True, given, point)
+        cases.append(formula)
+        exact = exact and good
+    return Covered(E.or_(*cases), exact, given, point)
+
+
+def _symbol(index: Expr) -> Sym:
+    atom = index.as_atom()
+    assert isinstance(atom, Sym)
+    return atom
+
+
+def _matched(way: _Way, one: Element, point: Element) -> Bool | None:
+    """That the element of a write is there which has the read's own steps, term by term.
+
+    It is sufficient: the index of each step is what the step divides of the distance. None: the
+    steps do not add up to it.
+    """
+    unknown = [*way.loops, *one.axes]
+    rest = point.byte - one.byte
+    steps: list[tuple[Expr, Expr, Expr]] = []
+    for index, count in unknown:
+        symbol = _symbol(index)
+        zero = E.Substitution({symbol: E.const(0)}).expr(one.byte)
+        step = E.Substitution({symbol: E.const(1)}).expr(one.byte) - zero
+        if one.byte is not zero + step * index:
+            return None
+        rest = rest + step * index
+        steps.append((index, count, step))
+    steps.sort(key=lambda item: _rank(item[2]), reverse=True)
+    chosen: dict[Sym, Expr] = {}
+    for index, _, step in steps:
+        if step is E.const(0):
+            chosen[_symbol(index)] = E.const(0)
+            continue
+        taken, rest = kit.divided(rest, step)
+        chosen[_symbol(index)] = taken
+    if rest is not E.const(0):
+        return None
+    put = E.Substitution(chosen)
+    found = [put.bool(fact) for fact in (*way.facts, *one.facts)]
+    for index, count, _ in steps:
+        found += [E.ge(put.expr(index), 0), E.lt(put.expr(index), put.expr(count))]
+    return E.and_(*found)
+
+
+def _rank(step: Expr) -> tuple[int, int]:
+    """Long steps before short ones: those with symbols, then those of more bytes."""
+    degree = max((len(mono) for mono, _ in step.terms), default=0)
+    return degree, abs(step.const) + sum(abs(coef) for _, coef in step.terms)
