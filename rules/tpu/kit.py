@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, Protocol, runtime_checkable
 
+from rules.tpu.runs import meet
 from verifier.hardware.chips import Chip
 from verifier.hardware.engines import Engine
 from verifier.layouts import address as places
@@ -346,6 +347,9 @@ def apart(chip: Chip, first: LocalTensor, second: LocalTensor) -> tuple[Bool, tu
     by_place = places_apart(chip, one, two)
     if by_place is E.TRUE:
         return E.TRUE, ()
+    meets = meet(chip, first, second)
+    if meets is not None:
+        return E.truth(not meets), ()
     sure: Bool = E.FALSE
     if is_dense(chip, first) and is_dense(chip, second):
         sure = E.or_(

@@ -133,15 +133,25 @@ def _between(
 
 
 def _contains(chip: Chip, outer: LocalTensor, inner: LocalTensor) -> Bool:
-    """Whether the bytes of one place contain those of another; lanes are not compared."""
+    """Whether the place of one tensor contains that of another, in each lane of it."""
     big, small = kit.block(chip, outer), kit.block(chip, inner)
     here = E.and_(E.le(big.start, small.start), E.le(small.end, big.end))
     together = E.eq(big.lane, small.lane)
-    if together is E.FALSE:
-        return here
     ends = E.le(small.address + small.length, big.address + big.length)
     plain = E.and_(E.le(big.address, small.address), ends)
-    return plain if together is E.TRUE else E.or_(E.and_(together, plain), here)
+    same = E.and_(together, E.le(small.channels, big.channels), plain)
+    within = E.and_(
+        E.le(big.lane, small.lane),
+        E.le(small.lanes_end, big.lanes_end),
+        E.le(big.lanes_end, chip.lanes),
+    )
+    return E.or_(same, E.and_(here, E.or_(within, E.le(chip.lanes, big.channels))))
+
+
+def _replaces(chip: Chip, write: LocalTensor, read: LocalTensor) -> Bool:
+    """Whether a tensor takes the place of another as a whole, from the same lane on."""
+    same = E.eq(kit.block(chip, write).lane, kit.block(chip, read).lane)
+    return E.and_(same, _contains(chip, write, read))
 
 
 def live_overlap(trace: Trace, chip: Chip) -> Iterable[Check]:
@@ -225,7 +235,7 @@ def _whole(
 ) -> Check:
     origin = source.write
     disjoint, ranges = kit.apart(chip, write.tensor, read.tensor)
-    replaced = E.FALSE if lost else _contains(chip, write.tensor, read.tensor)
+    replaced = E.FALSE if lost else _replaces(chip, write.tensor, read.tensor)
     predicate = E.or_(disjoint, _contains(chip, origin.tensor, write.tensor), replaced)
     if predicate is not E.TRUE:
         predicate = E.or_(predicate, _anew(chip, read, write, writes))
