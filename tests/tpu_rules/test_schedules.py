@@ -436,3 +436,39 @@ def test_a_sum_starts_with_the_first_product() -> None:
 def test_all_that_is_read_was_written(change: tuple[str, str], fine: bool) -> None:
     assert found(_PLACED) == {}
     assert ("okk-uninitialised-read" in found(changed(_PLACED, change))) is not fine
+
+
+_LEFT = """\
+import okk
+
+
+@okk.kernel
+def shifted(n: int, x: okk.SystemAddr, y: okk.SystemAddr):
+    assert 1 <= n <= 9
+    okk.initialize()
+    shape = okk.dim4(1, 20, 1, 3)
+    for i in range(n):
+        with okk.parallel():
+            okk.gdma_32bit_cpy_S2L(i * 128, x + i * 240, shape, None, None)
+            if i == 0:
+                @@
+            okk.bdc_neg((i - 1) * 128, (i - 1) * 128, shape, None, None)
+    okk.poll()
+"""
+
+
+@pytest.mark.parametrize("way", ["continue", "break"])
+def test_a_section_ends_on_each_way_out(way: str) -> None:
+    assert found(_LEFT.replace("@@", way)) == {}
+
+
+def test_a_race_behind_an_early_way_out_of_a_section() -> None:
+    text = _LEFT.replace("@@", "continue").replace("(i - 1) * 128", "i * 128")
+    assert set(found(text)) == {"okk-parallel-race"}
+
+
+def test_a_return_out_of_a_section_ends_it() -> None:
+    text = _LEFT.replace("@@", "return")
+    assert set(found(text)) == {"okk-missing-poll"}
+    text = text.replace("                return", "                okk.parallel_end()")
+    assert "okk-parallel-nesting" in found(text)

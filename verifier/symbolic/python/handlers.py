@@ -333,10 +333,7 @@ def _with_items(vm: VM, stmt: ir.With, items: tuple[ir.WithItem, ...]) -> None:
         manager.enter()
         if item.target is not None:
             binding.assign(vm, item.target, None, item.span)
-        try:
-            _with_items(vm, stmt, others)
-        finally:
-            manager.leave()
+        finally_(vm, lambda: _with_items(vm, stmt, others), manager.leave)
         return
     if isinstance(manager, Opaque) and manager.given:
         vm.caller_gives(item.span, "is a context manager")
