@@ -176,3 +176,18 @@ def test_misuse(tmp_path: Path) -> None:
     assert found.exit_code == 2
     found = run(kernel, "--arg", "breadth=64")
     assert found.exit_code == 2
+
+
+def test_a_float_is_no_address(tmp_path: Path) -> None:
+    path = tmp_path / "kernel.py"
+    path.write_text(
+        "import okk\n\n\n@okk.kernel\n"
+        "def halved(x: okk.SystemAddr, y: okk.SystemAddr):\n"
+        "    okk.initialize()\n"
+        "    half = okk.local_mem_size_per_npu() / 2\n"
+        "    okk.gdma_32bit_cpy_S2L(half, x, okk.dim4(1, 3, 1, 7), None, None)\n"
+        "    okk.poll()\n",
+        encoding="utf-8",
+    )
+    found = run(f"{path}::halved", "--arg", "x=float32[21]", "--arg", "y=float32[21]")
+    assert found.exit_code and "TypeError: the float" in found.output

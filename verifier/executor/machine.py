@@ -548,8 +548,8 @@ class ConcreteMachine:
             return E.const(int(value))
         if isinstance(value, Bool):
             return E.ite(value, 1, 0)
-        if isinstance(value, float) and value.is_integer():
-            return E.const(int(value))
+        if isinstance(value, float):  # a compiler and a device take no float for an integer
+            raise TypeError(f"the float {value} is used as an integer")
         if isinstance(value, ParDim):
             return value.size
         if isinstance(value, IndexTensor) and not value.axes:
