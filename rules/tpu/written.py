@@ -64,6 +64,9 @@ def element(
     """
     tensor = use.tensor
     first = kit.lane(chip, tensor)
+    inside = E.and_(E.ge(tensor.address, 0), E.lt(tensor.address, chip.local_bytes))
+    if not first.is_const and known.decide(inside) is True:
+        first = E.const(0)
     images, channels, rows, columns = tensor.shape
     axes: list[tuple[Expr, Expr]] = []
 
