@@ -31,8 +31,8 @@ def runs(chip: Chip, tensor: LocalTensor, columns: int | None = None) -> list[Ru
     ``columns``: of a matrix, whose last channel may have fewer than the others.
     """
     first = places.lane_of(chip, tensor.address) if tensor.lane is None else tensor.lane
-    start = tensor.address - first * chip.local_bytes
-    numbers = _plain((first, start, tensor.dtype.itemsize, *tensor.shape, *tensor.strides))
+    within = tensor.address - first * chip.local_bytes
+    numbers = _plain((first, within, tensor.dtype.itemsize, *tensor.shape, *tensor.strides))
     if numbers is None:
         return None
     lane, byte, size, n, c, h, w, *strides = numbers
@@ -48,12 +48,12 @@ def runs(chip: Chip, tensor: LocalTensor, columns: int | None = None) -> list[Ru
         return None
     out: list[Run] = []
     for begin, end, width in pieces:
-        for first, behind, slot in _slots(chip.lanes, lane + begin, lane + end):
+        for begins, behind, slot in _slots(chip.lanes, lane + begin, lane + end):
             for at, length in _in_lane((n, h, width), (strides[0], strides[2], strides[3])):
                 offset = byte + (at + slot * strides[1]) * size
                 if offset < 0 or offset + length * size > chip.local_bytes:
                     return None
-                out.append(Run(first, behind, offset, offset + length * size))
+                out.append(Run(begins, behind, offset, offset + length * size))
     return out
 
 
