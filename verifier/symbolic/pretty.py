@@ -225,10 +225,20 @@ class _Printer:
             signed = [term for term in terms if term[1] * sign > 0]
             for atom in dict.fromkeys(atom for mono, _ in signed for atom in mono):
                 group = [term for term in signed if atom in term[0]]
-                saved = (len(group) - 1) * (len(self._atom(atom)[0]) + 1)
+                if len(group) < 2:
+                    continue
+                saved = (len(group) - 1) * (self._length(atom) + 1)
                 if saved > _SAVED and (best is None or saved > best[0]):
                     best = saved, group, atom
         return None if best is None else best[1:]
+
+    def _length(self, atom: Atom) -> int:
+        """How long a factor is, as far as that matters: what is only measured is not printed."""
+        before, self.left = self.left, min(self.left, _LARGEST)
+        try:
+            return len(self._atom(atom)[0])
+        finally:
+            self.left = before
 
     def _take_remainders(self, e: Expr, parts: list[_Part]) -> Expr:
         """Split off every ``k * (num % den)``; the rest is returned."""
