@@ -180,7 +180,9 @@ def test_comparisons_of_odd_numbers() -> None:
 def test_signs_of_packed_operands_in_a_reversed_difference(tmp_path: Path) -> None:
     """The constant is the first source, so the tensor has the sign of the second one."""
     x = np.full((4, 3, 2, 2), -2, np.int32)
-    call = "okk.bdc_fixed_point_packed_C_sub(8 * S, 0, 200, shape, None, None, {}, 0)"
+    # four images are packed into one, and all four are stored: the others hold what was there
+    call = "okk.gdma_32bit_cpy_S2L(8 * S, x0, shape, None, None)\n"
+    call += "okk.bdc_fixed_point_packed_C_sub(8 * S, 0, 200, shape, None, None, {}, 0)"
     got = run(tmp_path, call.format("okk.U8_OP_S8_TO_S8"), x, result=np.uint32)
     assert np.all(got[0] == 0x7F7F7F7F)
     got = run(tmp_path, call.format("okk.U8_OP_U8_TO_S8"), x, result=np.uint32)
