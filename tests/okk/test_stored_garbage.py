@@ -32,8 +32,8 @@ _COMPUTED = "okk.bdc_mul_C(4096, 0, 0.25, shape, None, None)"
         ("1, 30, 6, 8", "", 0, {"error"}),
         ("1, 40, 5, 8", "", 0, {"error"}),
         ("1, 40, 6, 8", "", 0, set()),
-        # what a function makes of a part may be left alone
-        ("1, 30, 6, 8", _COMPUTED, 4096, {"warning"}),
+        # what a function makes of a part is stored whole
+        ("1, 30, 6, 8", _COMPUTED, 4096, {"error"}),
     ],
 )
 def test_severity(
