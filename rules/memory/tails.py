@@ -173,7 +173,7 @@ def _tiling(read: Access, dimension: int, extent: Expr, pinned: E.Substitution) 
     if any(loop.kind is LoopKind.GRID for loop in walking):
         return None  # what a core leaves may be another one's
     ends = reach(read, dimension)
-    loop = tiling_loop(read, dimension, extent)
+    loop = _tiling_loop(read, dimension, extent)
     if loop is not None:
         others = tuple(E.ge(other.trips, 1) for other in read.loops if other is not loop)
         return _Tiling(read, ends[1] if ends is not None else None, loop, loop.span, others)
@@ -231,7 +231,7 @@ def _fills(quotient: Div, symbol: Sym, end: Expr, extent: Expr) -> bool:
     return filled.expr(end) is filled.expr(extent)
 
 
-def tiling_loop(read: Access, dimension: int, extent: Expr) -> Loop | None:
+def _tiling_loop(read: Access, dimension: int, extent: Expr) -> Loop | None:
     """The loop that walks the dimension tile by tile, a floor division of it long."""
     view = read.view
     coord = view.coords[dimension]

@@ -124,6 +124,29 @@ class Row(NamedTuple):
         )
 
 
+#: an input, the result of its shape, and the copy that makes it
+INPUT: Final = "a: float32[96, 40]"
+RESULT: Final = "float32[96, 40]"
+COPIED: Final = "nisa.tensor_copy(dst=r, src=a_t)\n"
+
+
+def beside(
+    rule: str,
+    fact: str,
+    body: str,
+    inputs: str = INPUT,
+    api: str = "0.5",
+    target: str = "trn2",
+) -> Row:
+    """A call whose result is not what the kernel stores: that is a copy of the input."""
+    return Row(rule, fact, inputs, RESULT, f"{COPIED}{body}", api, target)
+
+
+def made(name: str, shape: str, dtype: str = "float32", memory: str = "sbuf") -> str:
+    """The allocation of a tile."""
+    return f"{name} = nl.ndarray(({shape}), dtype=nl.{dtype}, buffer=nl.{memory})\n"
+
+
 def _shape(sizes: str) -> str:
     """``(3,)`` and ``(3, 4)`` without their brackets."""
     return f"{sizes}," if sizes and "," not in sizes else sizes

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from rules.rows.frames import Row
+from rules.rows.frames import COPIED, INPUT, RESULT, Row, beside
 
-_A: Final = "a: float32[96, 40]"
-_OUT: Final = "float32[96, 40]"
-_COPY: Final = "nisa.tensor_copy(dst=r, src=a_t)\n"
 _STORED: Final = "#bare\nt = nl.load(a)\nnl.store(out, {})"
 
 _OTHER: Final = """
@@ -22,25 +19,14 @@ def other(x):
 """
 
 
-def _beside(
-    rule: str,
-    fact: str,
-    body: str,
-    inputs: str = _A,
-    api: str = "0.5",
-    target: str = "trn2",
-) -> Row:
-    return Row(rule, fact, inputs, _OUT, f"{_COPY}{body}", api, target)
-
-
 def _value(
     rule: str,
     fact: str,
     value: str,
-    inputs: str = _A,
+    inputs: str = INPUT,
     api: str = "0.5",
     target: str = "trn2",
-    out: str = _OUT,
+    out: str = RESULT,
 ) -> Row:
     """What a function of nki.language makes is stored."""
     return Row(rule, fact, inputs, out, _STORED.format(value), api, target)
@@ -51,8 +37,8 @@ def _moved(
     fact: str,
     src: str,
     api: str = "0.5",
-    inputs: str = _A,
-    out: str = _OUT,
+    inputs: str = INPUT,
+    out: str = RESULT,
     target: str = "trn2",
 ) -> Row:
     return Row(
@@ -73,17 +59,17 @@ def _parts(text: str) -> str:
 
 
 def _host(rule: str, fact: str, code: str, api: str = "0.5", before: str = "") -> Row:
-    return Row(rule, fact, _A, _OUT, f"{code}\n{_COPY}", api, before=before)
+    return Row(rule, fact, INPUT, RESULT, f"{code}\n{COPIED}", api, before=before)
 
 
 FUNCTIONS: Final = (
-    _beside(
+    beside(
         "api-signature",
         "L02",
         "t = nl.ndarray((96, 8), dtype=nl.float32, buffer={{'sbuf'||nl.sbuf}})",
         api="0.3",
     ),
-    _beside(
+    beside(
         "random-state",
         "L10",
         "nl.random_seed(seed=i_t)",
@@ -93,8 +79,8 @@ FUNCTIONS: Final = (
     Row(
         "load-store-operands",
         "L21",
-        _A,
-        _OUT,
+        INPUT,
+        RESULT,
         "#bare\nt = nl.load(a)\np = nl.ndarray((96, 40), dtype=nl.float32, buffer=nl.psum)\n"
         "nisa.tensor_copy(dst=p, src=t)\nnisa.tensor_copy(dst=t, src=p)\n"
         "nl.store(out, {{p||t}})",
@@ -103,8 +89,8 @@ FUNCTIONS: Final = (
     Row(
         "api-removed",
         "L22",
-        _A,
-        _OUT,
+        INPUT,
+        RESULT,
         "#bare\nt = {{nl.load(a)||nl.ndarray((96, 40), dtype=nl.float32, buffer=nl.sbuf)}}\n"
         "{{||nisa.dma_copy(dst=t, src=a)}}\nnisa.dma_copy(dst=out, src=t)",
         "0.2",
@@ -112,8 +98,8 @@ FUNCTIONS: Final = (
     Row(
         "dma-size",
         "L23",
-        _A,
-        _OUT,
+        INPUT,
+        RESULT,
         "#bare\nt = nl.load(a)\nnl.store(out, t)\nnl.store(out[:, 0:{{38||39}}], t[:, 0:39])",
         "0.4",
     ),
@@ -146,8 +132,8 @@ FUNCTIONS: Final = (
     Row(
         "view-precondition",
         "L31",
-        _A,
-        _OUT,
+        INPUT,
+        RESULT,
         "u = nl.expand_dims(a_t, {{1||2}})\nnl.store(out, a_t)",
         "beta1",
         "trn1",
@@ -156,7 +142,7 @@ FUNCTIONS: Final = (
         "operand-dtype",
         "L32",
         "a: float32[96, 40], i: {{int32||uint32}}[96, 40]",
-        _OUT,
+        RESULT,
         "#bare\nt = nl.load(a)\nu = nl.load(i)\nnl.store(out, nl.gather_flattened(t, u))",
         "0.4",
     ),
@@ -164,7 +150,7 @@ FUNCTIONS: Final = (
         "vector-operand-shape",
         "L34",
         "a: float32[96, 40], v: float32[96, {{2||1}}]",
-        _OUT,
+        RESULT,
         "#bare\nt = nl.load(a)\nu = nl.load(v)\nnl.store(out, nl.dropout(t, u))",
         "0.5",
     ),
@@ -172,8 +158,8 @@ FUNCTIONS: Final = (
     Row(
         "target-feature",
         "L41",
-        _A,
-        _OUT,
+        INPUT,
+        RESULT,
         "#bare\nt = nl.load(a)\n"
         "if {{True||nisa.get_nc_version() >= nisa.nc_version.gen4}}:\n"
         "    u = nl.abs_max(t, t)\nnl.store(out, t)",
@@ -182,8 +168,8 @@ FUNCTIONS: Final = (
     Row(
         "target-feature",
         "H86",
-        _A,
-        _OUT,
+        INPUT,
+        RESULT,
         "#bare\nt = nl.load(a)\n"
         "if {{True||nisa.get_nc_version() >= nisa.nc_version.gen4}}:\n"
         "    u = nl.abs_min(t, t)\nnl.store(out, t)",
@@ -195,8 +181,8 @@ FUNCTIONS: Final = (
     Row(
         "language-support",
         "L45",
-        _A,
-        _OUT,
+        INPUT,
+        RESULT,
         "#bare\nt = nl.load(a)\n"
         "p = nl.ndarray((96, 40), dtype=nl.float32, buffer=nl.psum)\n"
         "nisa.tensor_copy(dst=p, src=t)\nnisa.tensor_copy(dst=t, src=p)\n"
@@ -218,13 +204,13 @@ FUNCTIONS: Final = (
         out="float32[96, 1]",
         api="0.4",
     ),
-    Row("api-removed", "L54", _A, _OUT, "{{nl.exp(a_t)||pass}}\n" + _COPY, "0.2"),
+    Row("api-removed", "L54", INPUT, RESULT, "{{nl.exp(a_t)||pass}}\n" + COPIED, "0.2"),
     _value("operand-buffers", "L56", "nl.exp({{a||t}})", api="0.4"),
     Row(
         "operator-kind",
         "L74",
         "v: float32[96, 40], i: int32[96, 1]",
-        _OUT,
+        RESULT,
         "row = nl.arange(96)[:, None]\ncolumn = nl.arange(40)[None, :]\n"
         "y = nl.ndarray((96, 40), dtype=nl.float32, buffer=nl.hbm)\nnl.store(y, v_t)\n"
         "nl.atomic_rmw(y[i_t[row, 0], column], value=v_t, op=np.{{multiply||add}})\n"
@@ -235,24 +221,24 @@ FUNCTIONS: Final = (
 )
 
 VIEWS: Final = (
-    _beside("slice-bounds", "X01", "nisa.memset(dst=a_t[:, {{-41||-40}}:], value=1.0)"),
-    _beside("slice-bounds", "X07", "nisa.memset(dst=a_t[:, {{40||39}}], value=1.0)", api="0.4"),
-    _beside("slice-bounds", "X12", "nisa.memset(dst=a_t[:, ::{{-1||1}}], value=1.0)", api="0.6"),
+    beside("slice-bounds", "X01", "nisa.memset(dst=a_t[:, {{-41||-40}}:], value=1.0)"),
+    beside("slice-bounds", "X07", "nisa.memset(dst=a_t[:, {{40||39}}], value=1.0)", api="0.4"),
+    beside("slice-bounds", "X12", "nisa.memset(dst=a_t[:, ::{{-1||1}}], value=1.0)", api="0.6"),
     _moved("view-precondition", "X21", "a[:, 0:{{2||1}}].broadcast(1, 40)"),
-    _beside("view-precondition", "X22", "nisa.memset(dst=a_t.expand_dim({{0||1}}), value=1.0)"),
-    _beside(
+    beside("view-precondition", "X22", "nisa.memset(dst=a_t.expand_dim({{0||1}}), value=1.0)"),
+    beside(
         "reshape-count",
         "X23",
         "nisa.memset(dst=a_t.reshape_dim(1, ({{6||5}}, 8)), value=1.0)",
         api="0.6",
     ),
-    _beside(
+    beside(
         "view-precondition",
         "X24",
         "nisa.memset(dst=b_t{{[:, :, 0:9]||[:, :, 0:10]}}.flatten_dims(1, 2), value=1.0)",
         "a: float32[96, 40], b: float32[96, 4, 10]",
     ),
-    _beside(
+    beside(
         "view-precondition",
         "X26",
         "nisa.memset(dst=b_t.rearrange(('p', 'a', 'b'), "
@@ -260,20 +246,20 @@ VIEWS: Final = (
         "a: float32[96, 40], b: float32[96, 4, 10]",
         "0.5",
     ),
-    _beside(
+    beside(
         "view-precondition",
         "X28",
         "nisa.memset(dst=b_t.select({{0||1}}, 0), value=1.0)",
         "a: float32[96, 40], b: float32[96, 4, 10]",
         "0.5",
     ),
-    _beside(
+    beside(
         "view-precondition",
         "X30",
         "nisa.memset(dst=b_t.view(nl.int32), value=1)",
         "a: float32[96, 40], b: int16[96, {{41||40}}]",
     ),
-    _beside(
+    beside(
         "ap-partition-step",
         "X42",
         "nisa.memset(dst=a_t.ap(pattern=[[{{40||80}}, 96], "
@@ -309,25 +295,25 @@ HOST: Final = (
         "device-condition",
         "G37",
         "a: float32[96, 40], i: int32[1, 1]",
-        _OUT,
+        RESULT,
         "held = nisa.register_alloc(0)\nnisa.register_load(held, i_t)\n"
-        f"if {{{{held||a.shape[1] == 40}}}}:\n    {_COPY}",
+        f"if {{{{held||a.shape[1] == 40}}}}:\n    {COPIED}",
         "0.5",
     ),
     Row(
         "device-condition",
         "REG07",
         "a: float32[96, 40], i: int32[1, 1]",
-        _OUT,
+        RESULT,
         "held = nisa.register_alloc(0)\nnisa.register_load(held, i_t)\n"
-        f"for k in range({{{{held||1}}}}):\n    {_COPY}",
+        f"for k in range({{{{held||1}}}}):\n    {COPIED}",
         "0.4",
     ),
     Row(
         "device-condition",
         "G49",
         "a: float32[96, 40], i: int32[1, 1]",
-        _OUT,
+        RESULT,
         "t = nl.load(a)\n{{while i_t[0, 0]:||if True:}}\n    nl.store(out, t)\nnl.store(out, t)",
         "beta1",
         "trn1",
@@ -335,8 +321,8 @@ HOST: Final = (
     Row(
         "device-condition",
         "X66",
-        _A,
-        _OUT,
+        INPUT,
+        RESULT,
         "row = nl.arange(96)[:, None]\ncolumn = nl.arange(40)[None, :]\n"
         "{{if row < 40:||if True:}}\n    nl.store(out[row, column], a_t)\n"
         "nl.store(out[row, column], a_t)",
@@ -356,9 +342,9 @@ HOST: Final = (
         "tensor-indirection",
         "X31",
         "a: float32[96, 40], i: uint16[96, 40]",
-        _OUT,
+        RESULT,
         "if {{True||nisa.get_nc_version() >= nisa.nc_version.gen4}}:\n"
-        "    nisa.tensor_copy(dst=r, src=a_t.indirect(i_t))\n" + _COPY,
+        "    nisa.tensor_copy(dst=r, src=a_t.indirect(i_t))\n" + COPIED,
         "0.5",
     ),
     Row(
@@ -371,7 +357,7 @@ HOST: Final = (
         "beta1",
         "trn1",
     ),
-    Row("api-signature", "L71", _A, _OUT, _COPY, "0.3", before=_OTHER),
+    Row("api-signature", "L71", INPUT, RESULT, COPIED, "0.3", before=_OTHER),
 )
 
 ROWS: Final = (*FUNCTIONS, *VIEWS, *HOST)

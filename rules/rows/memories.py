@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from rules.rows.frames import Row
+from rules.rows.frames import COPIED, INPUT, Row
 
-_A: Final = "a: float32[96, 40]"
-_COPY: Final = "nisa.tensor_copy(dst=r, src=a_t)\n"
 _ONE: Final = "sums = nl.ndarray((96, 1), dtype=nl.float32, buffer=nl.sbuf)\n"
 #: the operand ``a`` as it comes, in HBM, or loaded
 _IN: Final = "{{a||a_t}}"
@@ -16,12 +14,12 @@ _IN: Final = "{{a||a_t}}"
 def _row(
     fact: str,
     call: str,
-    inputs: str = _A,
+    inputs: str = INPUT,
     api: str = "0.5",
     target: str = "trn2",
     rule: str = "operand-buffers",
 ) -> Row:
-    return Row(rule, fact, inputs, "float32[96, 40]", f"{_COPY}{call}", api, target)
+    return Row(rule, fact, inputs, "float32[96, 40]", f"{COPIED}{call}", api, target)
 
 
 def _tile(name: str, shape: str, dtype: str = "float32") -> str:
@@ -67,12 +65,12 @@ ROWS: Final = (
     _row(
         "BUF15",
         "nisa.tensor_copy_predicated(dst=r, src=a_t, predicate={{p||p_t}})",
-        f"{_A}, p: uint8[96, 40]",
+        f"{INPUT}, p: uint8[96, 40]",
     ),
     _row(
         "BUF16",
         f"nisa.select_reduce(dst=r, predicate=p_t, on_true={_IN}, on_false=0.0)",
-        f"{_A}, p: uint8[96, 40]",
+        f"{INPUT}, p: uint8[96, 40]",
         "0.4",
     ),
     _row(
@@ -80,7 +78,7 @@ ROWS: Final = (
         f"{_ONE}nisa.range_select(dst=r, on_true_tile={_IN}, comp_op0=nl.less, "
         "comp_op1=nl.greater, bound0=v_t, bound1=v_t, reduce_res=sums, reduce_op=nl.maximum, "
         f"{_RESET})",
-        f"{_A}, v: float32[96, 1]",
+        f"{INPUT}, v: float32[96, 1]",
     ),
     _row("BUF18", f"nisa.exponential(dst=r, src={_IN}, max_value=1.0)", target="trn3"),
     _row("BUF19", f"nisa.reciprocal(dst=r, data={_IN})", api="0.2", target="trn1"),
@@ -89,7 +87,7 @@ ROWS: Final = (
         _tile("x4", "96, 10", "float8_e4m3fn_x4")
         + _tile("e", "96, 10", "uint8")
         + "nisa.quantize_mx(dst=x4, src={{q||q_t}}, dst_scale=e)",
-        f"{_A}, q: bfloat16[96, 40]",
+        f"{INPUT}, q: bfloat16[96, 40]",
         target="trn3",
     ),
     _row("BUF21", f"nisa.dropout(dst=r, data={_IN}, prob=0.5)"),
@@ -104,12 +102,14 @@ ROWS: Final = (
         _P,
     ),
     _row(
-        "BUF27", "nisa.nc_n_gather(dst=r, data={{a||a_t}}, indices=i_t)", f"{_A}, i: uint32[96, 40]"
+        "BUF27",
+        "nisa.nc_n_gather(dst=r, data={{a||a_t}}, indices=i_t)",
+        f"{INPUT}, i: uint32[96, 40]",
     ),
     _row(
         "BUF28",
         "nisa.local_gather(dst=r[:, 0:32], src_buffer={{a||a_t}}, index=i_t)",
-        f"{_A}, i: uint16[96, 2]",
+        f"{INPUT}, i: uint16[96, 2]",
         "0.4",
     ),
     _row(
@@ -120,23 +120,23 @@ ROWS: Final = (
     _row(
         "BUF30",
         _tile("n", "16, 41", "int32") + "nisa.nonzero_with_count(dst=n, src={{i_p||i_t}})",
-        f"{_A}, i: int32[16, 40]@psum",
+        f"{INPUT}, i: int32[16, 40]@psum",
     ),
-    _row("BUF31", "nisa.rng(dst={{b||b_t}})", f"{_A}, b: uint32[96, 40]"),
+    _row("BUF31", "nisa.rng(dst={{b||b_t}})", f"{INPUT}, b: uint32[96, 40]"),
     _row(
         "BUF32",
         "nisa.rand2(dst=r, min={{v||v_t}}, max=9.0)",
-        f"{_A}, v: float32[96, 1]",
+        f"{INPUT}, v: float32[96, 1]",
         target="trn3",
     ),
     _row(
         "BUF33",
         _tile("seeds", "96, 6", "uint32") + "nisa.memset(dst=seeds, value=7)\n"
         "nisa.rand_set_state(src_seeds={{b||seeds}})",
-        f"{_A}, b: uint32[96, 6]",
+        f"{INPUT}, b: uint32[96, 6]",
         rule="random-state",
     ),
-    _row("BUF34", "nisa.set_rng_seed(src_seeds={{b||b_t}})", f"{_A}, b: uint32[1, 1]"),
+    _row("BUF34", "nisa.set_rng_seed(src_seeds={{b||b_t}})", f"{INPUT}, b: uint32[1, 1]"),
     _row(
         "BUF38",
         "got = nl.ndarray((96, 40), dtype=nl.float32, buffer=nl.sbuf)\n"
@@ -147,7 +147,7 @@ ROWS: Final = (
     _row(
         "BUF39",
         "held = nisa.register_alloc(0)\nnisa.register_load(held, {{i_p||i_t}})",
-        f"{_A}, i: int32[1, 1]@psum",
+        f"{INPUT}, i: int32[1, 1]@psum",
         rule="register-operand",
     ),
 )

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from rules.rows.frames import Row
+from rules.rows.frames import COPIED, INPUT, RESULT, Row
 
-_A: Final = "a: float32[96, 40]"
-_OUT: Final = "float32[96, 40]"
-_COPY: Final = "nisa.tensor_copy(dst=r, src=a_t)\n"
 _GEN4: Final = "if {{True||nisa.get_nc_version() >= nisa.nc_version.gen4}}:\n    "
 _GEN3: Final = _GEN4.replace("gen4", "gen3")
 _SEEDS: Final = (
@@ -29,11 +26,11 @@ def _row(
     rule: str,
     fact: str,
     body: str,
-    inputs: str = _A,
+    inputs: str = INPUT,
     api: str = "0.5",
     target: str = "trn2",
 ) -> Row:
-    return Row(rule, fact, inputs, _OUT, _COPY + body, api, target)
+    return Row(rule, fact, inputs, RESULT, COPIED + body, api, target)
 
 
 _SHARED: Final = """\
@@ -53,7 +50,7 @@ _BARRIER: Final = "nisa.core_barrier(data=both, cores=(0, 1))"
 
 def _shared(fact: str, own: str, barrier: str, other: str, api: str) -> Row:
     body = _SHARED.format(own=own, barrier=barrier, other=other)
-    return Row("loop-carried-dependence", fact, _A, "float32[2, 96, 40]", body, api, cores=2)
+    return Row("loop-carried-dependence", fact, INPUT, "float32[2, 96, 40]", body, api, cores=2)
 
 
 _DYNAMIC: Final = (
@@ -223,7 +220,7 @@ ROWS: Final = (
         "dma-buffers",
         "DCM03",
         "a: float32[96, 40]@psum, b: float32[96, 40]",
-        _OUT,
+        RESULT,
         "nisa.dma_compute(dst=r, srcs=[{{a_p||a_t}}, b], reduce_op=nl.add)",
         "0.5",
     ),
@@ -239,24 +236,24 @@ ROWS: Final = (
         "free-size-mismatch",
         "OLD01",
         "a: float32[96, 40], i: int32[1, 1]",
-        _OUT,
-        _COPY + _DYNAMIC.format("a_t").replace("dst=r", "dst=r[:, 0:{{39||40}}]"),
+        RESULT,
+        COPIED + _DYNAMIC.format("a_t").replace("dst=r", "dst=r[:, 0:{{39||40}}]"),
         "0.3",
     ),
     Row(
         "api-removed",
         "OLD02",
-        _A,
-        _OUT,
-        "{{nisa.builtin_custom_op('f', 'l', 1, 1, [a_t], [r])||pass}}\n" + _COPY,
+        INPUT,
+        RESULT,
+        "{{nisa.builtin_custom_op('f', 'l', 1, 1, [a_t], [r])||pass}}\n" + COPIED,
         "0.2",
     ),
     Row(
         "api-signature",
         "OLD04",
-        _A,
-        _OUT,
-        _COPY + "nisa.dma_copy(dst=r, src=a{{, dst_rmw_op=nl.add||}})",
+        INPUT,
+        RESULT,
+        COPIED + "nisa.dma_copy(dst=r, src=a{{, dst_rmw_op=nl.add||}})",
         "0.4",
     ),
 )

@@ -4,41 +4,23 @@ from __future__ import annotations
 
 from typing import Final
 
-from rules.rows.frames import Row
+from rules.rows.frames import COPIED, INPUT, RESULT, Row, beside, made
 
-_A: Final = "a: float32[96, 40]"
-_OUT: Final = "float32[96, 40]"
-_COPY: Final = "nisa.tensor_copy(dst=r, src=a_t)\n"
 _GUARD: Final = "if {{True||nisa.get_nc_version() >= nisa.nc_version.GEN}}:\n    "
-
-
-def _beside(
-    rule: str,
-    fact: str,
-    body: str,
-    inputs: str = _A,
-    api: str = "0.5",
-    target: str = "trn2",
-) -> Row:
-    return Row(rule, fact, inputs, _OUT, f"{_COPY}{body}", api, target)
 
 
 def _guarded(
     fact: str,
     generation: str,
     body: str,
-    inputs: str = _A,
+    inputs: str = INPUT,
     target: str = "trn1",
     api: str = "0.5",
     rule: str = "target-feature",
 ) -> Row:
     first, _, last = body.rpartition("\n")
     guard = _GUARD.replace("GEN", generation)
-    return _beside(rule, fact, f"{first}\n{guard}{last}", inputs, api, target)
-
-
-def _made(name: str, shape: str, dtype: str = "float32", memory: str = "sbuf") -> str:
-    return f"{name} = nl.ndarray(({shape}), dtype=nl.{dtype}, buffer=nl.{memory})\n"
+    return beside(rule, fact, f"{first}\n{guard}{last}", inputs, api, target)
 
 
 # ---------------------------------------------------------------------------- transposition
@@ -61,7 +43,7 @@ def _turned(
         fact,
         f"x: {source}",
         result,
-        f"#bare\n{_made('t', *_parts(result))}"
+        f"#bare\n{made('t', *_parts(result))}"
         f"nisa.dma_transpose(dst=t, src={src}{more})\nnisa.dma_copy(dst=out, src=t)",
         api,
         target,
@@ -140,7 +122,7 @@ TRANSPOSITION: Final = (
         "dge-mode",
         "H75",
         "x: float32[400, 40], i: int32[96, 1]",
-        _OUT,
+        RESULT,
         "#bare\nindex = nl.ndarray((96, 1), dtype=nl.int32, buffer=nl.sbuf)\n"
         "nisa.dma_copy(dst=index, src=i)\n"
         "t = nl.ndarray((96, 40), dtype=nl.float32, buffer=nl.sbuf)\n"
@@ -168,8 +150,8 @@ TRANSFERS: Final = (
     Row(
         "dge-mode",
         "DCP04",
-        _A,
-        _OUT,
+        INPUT,
+        RESULT,
         "nisa.dma_copy(dst=r, src=a, engine=nisa.engine.scalar, "
         "dge_mode=nisa.dge_mode.{{swdge||hwdge}})",
         "0.5",
@@ -177,19 +159,21 @@ TRANSFERS: Final = (
     Row(
         "dge-mode",
         "H74",
-        _A,
-        _OUT,
+        INPUT,
+        RESULT,
         "nisa.dma_copy(dst=r, src=a, dge_mode=nisa.dge_mode.{{hwdge||unknown}})",
         "0.4",
         "trn1",
     ),
-    Row("dma-priority", "H88", _A, _OUT, "nisa.dma_copy(dst=r, src=a{{, priority=1||}})", "0.4"),
-    Row("dma-size", "DCM02", _ADDED, _OUT, _ADDITION.format("b[:, 0:{{39||40}}]", ""), "0.5"),
+    Row(
+        "dma-priority", "H88", INPUT, RESULT, "nisa.dma_copy(dst=r, src=a{{, priority=1||}})", "0.4"
+    ),
+    Row("dma-size", "DCM02", _ADDED, RESULT, _ADDITION.format("b[:, 0:{{39||40}}]", ""), "0.5"),
     Row(
         "oob-mode",
         "DCM09",
         _ADDED,
-        _OUT,
+        RESULT,
         _ADDITION.format("b", ", oob_mode=nisa.oob_mode.{{skip||error}}"),
         "0.4",
     ),
@@ -197,7 +181,7 @@ TRANSFERS: Final = (
         "dma-compute",
         "DCM04",
         f"{_ADDED}, i: int32[96, 1]",
-        _OUT,
+        RESULT,
         "nisa.dma_copy(dst=r, src=a)\nnisa.dma_compute(dst=r, srcs=[b.ap(pattern=[[40, 96], "
         "[1, 40]], offset=0, vector_offset=i_t, indirect_dim=0), r], reduce_op=nl.add, "
         "unique_indices={{False||True}})",
@@ -207,7 +191,7 @@ TRANSFERS: Final = (
         "view-precondition",
         "DCP07",
         "a: float32[400, 40], i: int32[96, 1]",
-        _OUT,
+        RESULT,
         "#bare\nindex = nl.ndarray((96, 1), dtype=nl.int32, buffer=nl.sbuf)\n"
         "nisa.dma_copy(dst=index, src=i)\n"
         "t = nl.ndarray((96, 40), dtype=nl.float32, buffer=nl.sbuf)\n"
@@ -220,7 +204,7 @@ TRANSFERS: Final = (
 
 # ---------------------------------------------------------------------------- cores
 
-_SHARED: Final = _made("both", "96, 40", memory="shared_hbm")
+_SHARED: Final = made("both", "96, 40", memory="shared_hbm")
 _SEND: Final = (
     "nisa.sendrecv(src={}, dst=got, send_to_rank={}, recv_from_rank=1 - nl.program_id(0), "
     "pipe_id={}{})"
@@ -230,16 +214,16 @@ _OTHER: Final = "1 - nl.program_id(0)"
 
 
 def _sent(src: str = "a_t", to: str = _OTHER, pipe: str = "0", more: str = "") -> str:
-    return f"{_COPY}{_GOT}if nl.num_programs(0) == 2:\n    " + _SEND.format(src, to, pipe, more)
+    return f"{COPIED}{_GOT}if nl.num_programs(0) == 2:\n    " + _SEND.format(src, to, pipe, more)
 
 
 CORES: Final = (
     Row(
         "core-barrier-divergence",
         "BAR02",
-        _A,
-        _OUT,
-        f"{_COPY}{_SHARED}nisa.dma_copy(dst=both, src=a)\n"
+        INPUT,
+        RESULT,
+        f"{COPIED}{_SHARED}nisa.dma_copy(dst=both, src=a)\n"
         "if nl.{{program_id(0) == 0||num_programs(0) == 2}}:\n"
         "    nisa.core_barrier(data=both, cores=(0, 1))",
         "0.5",
@@ -248,9 +232,9 @@ CORES: Final = (
     Row(
         "core-barrier-divergence",
         "L64",
-        _A,
-        _OUT,
-        f"{_COPY}{_SHARED}nisa.dma_copy(dst=both, src=a)\n"
+        INPUT,
+        RESULT,
+        f"{COPIED}{_SHARED}nisa.dma_copy(dst=both, src=a)\n"
         "if nl.num_programs(0) == 2:\n    if nl.{{program_id(0) == 1||num_programs(0) == 2}}:\n"
         "        nisa.core_barrier(data=both, cores=(0, 1))",
         "0.4",
@@ -259,13 +243,15 @@ CORES: Final = (
     Row(
         "core-barrier-divergence",
         "SRV04",
-        _A,
-        _OUT,
+        INPUT,
+        RESULT,
         _sent(pipe="{{nl.program_id(0)||0}}"),
         "0.5",
         cores=2,
     ),
-    Row("sendrecv", "SRV01", _A, _OUT, _sent(to="{{2||1 - nl.program_id(0)}}"), "0.6", cores=2),
+    Row(
+        "sendrecv", "SRV01", INPUT, RESULT, _sent(to="{{2||1 - nl.program_id(0)}}"), "0.6", cores=2
+    ),
     Row(
         "sendrecv",
         "SRV03",
@@ -293,10 +279,10 @@ def _ranked(
     rule: str,
     fact: str,
     call: str,
-    inputs: str = _A,
+    inputs: str = INPUT,
     api: str = "0.5",
     target: str = "trn2",
-    out: str = _OUT,
+    out: str = RESULT,
 ) -> Row:
     return Row(rule, fact, inputs, out, _RANKS.format(call), api, target)
 
@@ -385,42 +371,42 @@ RANDOM: Final = (
     _guarded(
         "H79",
         "gen3",
-        _made("n", "96, 40", "uint32") + "nisa.rng(dst=n, engine=nisa.engine.gpsimd)",
+        made("n", "96, 40", "uint32") + "nisa.rng(dst=n, engine=nisa.engine.gpsimd)",
         rule="engine-choice",
     ),
-    _beside(
+    beside(
         "engine-choice",
         "N33",
-        _made("n", "96, 40", "uint32") + "nisa.rng(dst=n, engine=nisa.engine.{{scalar||vector}})",
+        made("n", "96, 40", "uint32") + "nisa.rng(dst=n, engine=nisa.engine.{{scalar||vector}})",
         api="0.4",
     ),
     _guarded(
         "H78",
         "gen3",
-        _made("seeds", "96, 6", "uint32") + "nisa.memset(dst=seeds, value=7)\n"
+        made("seeds", "96, 6", "uint32") + "nisa.memset(dst=seeds, value=7)\n"
         "nisa.rand_set_state(src_seeds=seeds)",
     ),
-    _beside(
+    beside(
         "engine-choice",
         "N34",
-        _made("seeds", "96, 6", "uint32") + "nisa.memset(dst=seeds, value=7)\n"
+        made("seeds", "96, 6", "uint32") + "nisa.memset(dst=seeds, value=7)\n"
         "nisa.rand_set_state(src_seeds=seeds, engine=nisa.engine.{{scalar||gpsimd}})",
     ),
-    _beside(
+    beside(
         "engine-choice",
         "RSS02",
-        _made("seeds", "96, {{24||6}}", "uint32") + "nisa.memset(dst=seeds, value=7)\n"
+        made("seeds", "96, {{24||6}}", "uint32") + "nisa.memset(dst=seeds, value=7)\n"
         "nisa.rand_set_state(src_seeds=seeds, engine=nisa.engine.{{vector||gpsimd}})",
     ),
-    _beside(
+    beside(
         "random-state",
         "H89",
-        _made("seeds", "96, 6", "uint32", "{{psum||sbuf}}") + "nisa.rand_get_state(dst=seeds)",
+        made("seeds", "96, 6", "uint32", "{{psum||sbuf}}") + "nisa.rand_get_state(dst=seeds)",
     ),
     _guarded(
         "H76",
         "gen3",
-        _made("n", "16, 41", "int32") + "nisa.nonzero_with_count(dst=n, src=i_t)",
+        made("n", "16, 41", "int32") + "nisa.nonzero_with_count(dst=n, src=i_t)",
         "a: float32[96, 40], i: int32[16, 40]",
     ),
     _guarded(
@@ -433,7 +419,7 @@ RANDOM: Final = (
     _guarded(
         "MMX01",
         "gen4",
-        _made("p", "40, 40", memory="psum")
+        made("p", "40, 40", memory="psum")
         + "nisa.nc_matmul_mx(dst=p, stationary=q_t, moving=q_t, stationary_scale=e_t, "
         "moving_scale=e_t)",
         "a: float32[96, 40], q: float8_e4m3fn_x4[64, 40], e: uint8[64, 40]",

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from rules.rows.frames import Row
+from rules.rows.frames import COPIED, INPUT, RESULT, Row
 
-_A: Final = "a: float32[96, 40]"
 _AB: Final = "a: float32[96, 40]@psum, b: float32[96, 40]@psum"
 _V: Final = "a: float32[96, 40]@psum, v: float32[96, 2]"
-_OUT: Final = "float32[96, 40]"
-_COPY: Final = "nisa.tensor_copy(dst=r, src=a_t)\n"
 _SUM: Final = "sums = nl.ndarray((96, {{2||1}}), dtype=nl.float32, buffer=nl.sbuf)\n"
 _ONE: Final = "sums = nl.ndarray((96, 1), dtype=nl.float32, buffer=nl.sbuf)\n"
 _SHORT: Final = "dst=r[:, 0:{{39||40}}]"
@@ -22,10 +19,10 @@ def _row(
     rule: str,
     fact: str,
     body: str,
-    inputs: str = _A,
+    inputs: str = INPUT,
     api: str = "0.5",
     target: str = "trn2",
-    out: str = _OUT,
+    out: str = RESULT,
 ) -> Row:
     return Row(rule, fact, inputs, out, body, api, target)
 
@@ -58,7 +55,7 @@ _FUSED: Final = (
 _SCAN: Final = "nisa.tensor_tensor_scan({}, data0={}, data1={}, initial={}, op0=nl.{}, op1=nl.add)"
 
 ACTIVATIONS: Final = (
-    _row("free-size-mismatch", "ACT02", _COPY + _act(dst=_SHORT), target="trn1"),
+    _row("free-size-mismatch", "ACT02", COPIED + _act(dst=_SHORT), target="trn1"),
     _row("operator-kind", "ACT03", _act(op="{{ceil||gelu}}"), api="0.4"),
     _row("target-feature", "ACT05", _act(", bias={{0.5||v_t[:, 0:1]}}"), _V, "0.3", "trn1"),
     _row("vector-operand-shape", "ACT08", _act(", bias=v_t[:, 0:{{2||1}}]"), _V, "0.4"),
@@ -103,7 +100,7 @@ ACTIVATIONS: Final = (
     _row(
         "free-size-mismatch",
         "ACR01",
-        _COPY
+        COPIED
         + _ONE
         + "nisa.activation_reduce("
         + _SHORT
@@ -124,14 +121,14 @@ ACTIVATIONS: Final = (
         _SUM + "nisa.activation_reduce(dst=r, op=nl.exp, "
         "data=a_t, reduce_op=nl.add, reduce_res=sums)",
     ),
-    _row("target-feature", "ATW01", _COPY + _GUARD.format("gen4") + _two(), api="0.4"),
+    _row("target-feature", "ATW01", COPIED + _GUARD.format("gen4") + _two(), api="0.4"),
     _row(
         "operator-arguments",
         "ATW02",
         _two(ops="op0=nl.{{add||multiply}}, op1=nl.add"),
         target="trn3",
     ),
-    _row("free-size-mismatch", "ATW03", _COPY + _two(dst=_SHORT), target="trn3"),
+    _row("free-size-mismatch", "ATW03", COPIED + _two(dst=_SHORT), target="trn3"),
     _row(
         "vector-operand-shape",
         "ATW04",
@@ -185,7 +182,7 @@ ACTIVATIONS: Final = (
 
 ELEMENTWISE: Final = (
     _row(
-        "free-size-mismatch", "TTN01", _COPY + _both("op=nl.add", two="b_t[:, 0:{{39||40}}]"), _AB
+        "free-size-mismatch", "TTN01", COPIED + _both("op=nl.add", two="b_t[:, 0:{{39||40}}]"), _AB
     ),
     _row(
         "two-psum-inputs",
@@ -243,7 +240,7 @@ ELEMENTWISE: Final = (
     _row(
         "target-feature",
         "TSC10",
-        _COPY + _GUARD.format("gen4") + _scaled("op0=nl.relu, operand0=0.0"),
+        COPIED + _GUARD.format("gen4") + _scaled("op0=nl.relu, operand0=0.0"),
         api="0.4",
     ),
     _row(
@@ -263,7 +260,7 @@ ELEMENTWISE: Final = (
     _row(
         "free-size-mismatch",
         "STT01",
-        _COPY + _FUSED.format(_SHORT, "a_t", "multiply", "2.0", "b_t"),
+        COPIED + _FUSED.format(_SHORT, "a_t", "multiply", "2.0", "b_t"),
         _AB,
         "0.4",
     ),
@@ -291,7 +288,7 @@ ELEMENTWISE: Final = (
     _row(
         "free-size-mismatch",
         "SCN01",
-        _COPY + _SCAN.format(_SHORT, "a_t", "b_t", "0.0", "multiply"),
+        COPIED + _SCAN.format(_SHORT, "a_t", "b_t", "0.0", "multiply"),
         _AB,
         "0.4",
         "trn1",
@@ -318,20 +315,20 @@ ELEMENTWISE: Final = (
     _row(
         "engine-choice",
         "CPY04",
-        _COPY.replace("src=a_t", "src=a_t, engine=nisa.engine.{{scalar||vector}}"),
+        COPIED.replace("src=a_t", "src=a_t, engine=nisa.engine.{{scalar||vector}}"),
         target="trn1",
         api="0.4",
     ),
     _row(
         "engine-choice",
         "H80",
-        _COPY.replace("src=a_t", "src=a_t, engine=nisa.engine.{{scalar||vector}}"),
+        COPIED.replace("src=a_t", "src=a_t, engine=nisa.engine.{{scalar||vector}}"),
         target="trn1",
     ),
     _row(
         "engine-choice",
         "N29",
-        _COPY.replace("src=a_t", "src=a_t, engine=nisa.engine.{{tensor||gpsimd}}"),
+        COPIED.replace("src=a_t", "src=a_t, engine=nisa.engine.{{tensor||gpsimd}}"),
         target="trn3",
     ),
     _row(

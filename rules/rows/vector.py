@@ -4,44 +4,25 @@ from __future__ import annotations
 
 from typing import Final
 
-from rules.rows.frames import Row
+from rules.rows.frames import COPIED, INPUT, RESULT, Row, beside, made
 
-_A: Final = "a: float32[96, 40]"
 _AP: Final = "a: float32[96, 40]@psum"
 _AB: Final = "a: float32[96, 40]@psum, b: float32[96, 40]@psum"
 _V: Final = "a: float32[96, 40]@psum, v: float32[96, 2]"
-_OUT: Final = "float32[96, 40]"
 _SUM: Final = "sums = nl.ndarray((96, {{2||1}}), dtype=nl.float32, buffer=nl.sbuf)\n"
 _ONE: Final = "sums = nl.ndarray((96, 1), dtype=nl.float32, buffer=nl.sbuf)\n"
-_COPY: Final = "nisa.tensor_copy(dst=r, src=a_t)\n"
 
 
 def _row(
     rule: str,
     fact: str,
     body: str,
-    inputs: str = _A,
+    inputs: str = INPUT,
     api: str = "0.5",
     target: str = "trn2",
-    out: str = _OUT,
+    out: str = RESULT,
 ) -> Row:
     return Row(rule, fact, inputs, out, body, api, target)
-
-
-def _beside(
-    rule: str,
-    fact: str,
-    body: str,
-    inputs: str = _A,
-    api: str = "0.5",
-    target: str = "trn2",
-) -> Row:
-    """A call whose result is not what the kernel stores: that is a copy of the input."""
-    return Row(rule, fact, inputs, _OUT, f"{_COPY}{body}", api, target)
-
-
-def _made(name: str, shape: str, dtype: str = "float32", memory: str = "sbuf") -> str:
-    return f"{name} = nl.ndarray(({shape}), dtype=nl.{dtype}, buffer=nl.{memory})\n"
 
 
 _SCALED: Final = "nisa.tensor_scalar_reduce(dst=r, data=a_t, "
@@ -66,7 +47,7 @@ _PREDICATE: Final = "a: float32[96, 40]@psum, p: uint8[96, 40]@psum"
 _REDUCING: Final = ", reduce_res=sums, reduce_cmd=nisa.reduce_cmd.reset_reduce, reduce_op=nl.{}"
 
 REDUCTIONS: Final = (
-    _beside(
+    beside(
         "bitwise-dtype",
         "RED05",
         _ONE.replace("float32", "int32")
@@ -108,7 +89,7 @@ REDUCTIONS: Final = (
     _row(
         "free-size-mismatch",
         "TSR08",
-        f"{_COPY}{_ONE}{_SCALED}op0=nl.add, operand0=2.0, {_ACCUMULATED}".replace(
+        f"{COPIED}{_ONE}{_SCALED}op0=nl.add, operand0=2.0, {_ACCUMULATED}".replace(
             "dst=r,", "dst=r[:, 0:{{39||40}}],"
         ),
         target="trn1",
@@ -137,7 +118,7 @@ REDUCTIONS: Final = (
     _row(
         "free-size-mismatch",
         "TCU05",
-        _COPY + "nisa.tensor_scalar_cumulative(dst=r[:, 0:{{39||40}}], src=a_t, "
+        COPIED + "nisa.tensor_scalar_cumulative(dst=r[:, 0:{{39||40}}], src=a_t, "
         "op0=nl.add, op1=nl.add, imm0=1.0, "
         "reduce_cmd=nisa.reduce_cmd.reset_reduce)",
     ),
@@ -150,7 +131,7 @@ REDUCTIONS: Final = (
     _row(
         "free-size-mismatch",
         "EXP02",
-        _COPY + "nisa.exponential(dst=r[:, 0:{{39||40}}], src=a_t, max_value=1.0)",
+        COPIED + "nisa.exponential(dst=r[:, 0:{{39||40}}], src=a_t, max_value=1.0)",
         api="0.5",
         target="trn3",
     ),
@@ -166,7 +147,7 @@ REDUCTIONS: Final = (
         "operand-dtype",
         "EXP04",
         "nisa.exponential(dst=r, src=a_t, max_value=1.0)",
-        _A,
+        INPUT,
         "0.4",
         "trn3",
         "{{uint32||uint16}}[96, 40]",
@@ -191,7 +172,7 @@ REDUCTIONS: Final = (
     _row(
         "free-size-mismatch",
         "RCP01",
-        _COPY + "nisa.reciprocal(dst=r[:, 0:{{39||40}}], data=a_t)",
+        COPIED + "nisa.reciprocal(dst=r[:, 0:{{39||40}}], data=a_t)",
         target="trn1",
         api="0.2",
     ),
@@ -210,18 +191,18 @@ REDUCTIONS: Final = (
         "0.5",
     ),
     _row(
-        "bn-shape", "BNS02", _COPY + _made("s", "96, {{7||6}}") + "nisa.bn_stats(dst=s, data=a_t)"
+        "bn-shape", "BNS02", COPIED + made("s", "96, {{7||6}}") + "nisa.bn_stats(dst=s, data=a_t)"
     ),
     _row(
         "bn-shape",
         "BNA01",
-        _COPY + _made("s", "96, 2") + "nisa.bn_aggr(dst=s, data=a_t[:, 0:{{40||39}}])",
+        COPIED + made("s", "96, 2") + "nisa.bn_aggr(dst=s, data=a_t[:, 0:{{40||39}}])",
         api="0.4",
     ),
     _row(
         "bn-shape",
         "BNA02",
-        _COPY + _made("s", "96, {{3||2}}") + "nisa.bn_aggr(dst=s, data=a_t[:, 0:39])",
+        COPIED + made("s", "96, {{3||2}}") + "nisa.bn_aggr(dst=s, data=a_t[:, 0:39])",
         target="trn1",
     ),
 )
@@ -230,7 +211,7 @@ SELECTIONS: Final = (
     _row(
         "target-feature",
         "RSL01",
-        _COPY + "if {{True||nisa.get_nc_version() >= "
+        COPIED + "if {{True||nisa.get_nc_version() >= "
         "nisa.nc_version.gen3}}:\n    " + _ranged().replace("\n", "\n    "),
         _BOUNDS,
         "0.5",
@@ -250,7 +231,7 @@ SELECTIONS: Final = (
     _row(
         "operator-kind", "RSL07", _ranged().replace("maximum", "{{add||maximum}}"), _BOUNDS, "0.5"
     ),
-    _row("free-size-mismatch", "SLR01", _COPY + _selected(of="a_t[:, 0:{{39||40}}]"), _PREDICATE),
+    _row("free-size-mismatch", "SLR01", COPIED + _selected(of="a_t[:, 0:{{39||40}}]"), _PREDICATE),
     _row(
         "two-psum-inputs", "SLR02", _selected(of="{{a_p||a_t}}", predicate="p_p"), _PREDICATE, "0.4"
     ),
@@ -292,7 +273,7 @@ SELECTIONS: Final = (
     _row(
         "free-size-mismatch",
         "CPP01",
-        _COPY + "nisa.tensor_copy_predicated(dst=r, src=a_t, predicate=p_t[:, 0:{{39||40}}])",
+        COPIED + "nisa.tensor_copy_predicated(dst=r, src=a_t, predicate=p_t[:, 0:{{39||40}}])",
         _PREDICATE,
     ),
     _row(
@@ -305,7 +286,7 @@ SELECTIONS: Final = (
     _row(
         "two-psum-inputs",
         "CPP04",
-        _COPY + "nisa.tensor_copy_predicated(dst=r, src={{a_p||a_t}}, predicate=p_p)",
+        COPIED + "nisa.tensor_copy_predicated(dst=r, src={{a_p||a_t}}, predicate=p_p)",
         _PREDICATE,
         "0.6",
     ),
@@ -320,33 +301,33 @@ SELECTIONS: Final = (
 )
 
 SEARCHES: Final = (
-    _beside("max8-shape", "TOP02", _made("top", "96, {{9||8}}") + "nisa.max8(dst=top, src=a_t)"),
-    _beside(
+    beside("max8-shape", "TOP02", made("top", "96, {{9||8}}") + "nisa.max8(dst=top, src=a_t)"),
+    beside(
         "max8-shape",
         "TOP03",
-        _made("at", "96, 8", "uint32")
+        made("at", "96, 8", "uint32")
         + "nisa.nc_find_index8(dst=at, data=a_t, vals=b_t[:, 0:{{9||8}}])",
         _AB,
     ),
-    _beside(
+    beside(
         "operand-dtype",
         "TOP04",
-        _made("at", "96, 8", "{{int32||uint16}}")
+        made("at", "96, 8", "{{int32||uint16}}")
         + "nisa.nc_find_index8(dst=at, data=a_t, vals=b_t[:, 0:8])",
         _AB,
         "0.4",
     ),
-    _beside(
+    beside(
         "max8-shape",
         "TOP06",
         "nisa.nc_match_replace8(dst=r, data=a_t, vals=b_t[:, 0:{{7||8}}], imm=0.0)",
         _AB,
         "0.2",
     ),
-    _beside(
+    beside(
         "max8-shape",
         "TOP07",
-        _made("at", "96, {{9||8}}", "uint32")
+        made("at", "96, {{9||8}}", "uint32")
         + "nisa.nc_match_replace8(dst=r, data=a_t, vals=b_t[:, 0:8], imm=0.0, dst_idx=at)",
         _AB,
     ),
@@ -360,50 +341,50 @@ SEARCHES: Final = (
     _row(
         "shuffle-mask",
         "SHF03",
-        _COPY + "nisa.nc_stream_shuffle(dst=r[{{32||64}}:96], "
+        COPIED + "nisa.nc_stream_shuffle(dst=r[{{32||64}}:96], "
         "src=a_t[{{32||64}}:96], shuffle_mask=list(range(32)))",
         target="trn1",
     ),
     _row(
         "memset-value",
         "MST03",
-        _COPY + _made("t", "96, 8", "float8_e4m3fn_x4") + "nisa.memset(dst=t, value={{1||0}})",
+        COPIED + made("t", "96, 8", "float8_e4m3fn_x4") + "nisa.memset(dst=t, value={{1||0}})",
         api="0.5",
         target="trn3",
     ),
     _row(
         "operand-buffers",
         "N07",
-        _COPY + "nisa.memset(dst={{a_p||a_t}}, value=1.0, engine=nisa.engine.gpsimd)",
+        COPIED + "nisa.memset(dst={{a_p||a_t}}, value=1.0, engine=nisa.engine.gpsimd)",
         _AP,
         "0.4",
     ),
     _row(
         "memset-value",
         "MST05",
-        _COPY + _made("t", "96, 8", "uint8") + "nisa.memset(dst=t, value={{256||255}})",
+        COPIED + made("t", "96, 8", "uint8") + "nisa.memset(dst=t, value={{256||255}})",
         api="0.5",
     ),
     _row(
         "engine-choice",
         "MST04",
-        _COPY + "nisa.memset(dst=a_t, value=1.0, engine=nisa.engine.{{scalar||gpsimd}})",
+        COPIED + "nisa.memset(dst=a_t, value=1.0, engine=nisa.engine.{{scalar||gpsimd}})",
         api="0.3",
     ),
 )
 
 GATHERS: Final = (
-    _beside(
+    beside(
         "index-pattern",
         "IOT02",
-        _made("n", "96, 32", "int32")
+        made("n", "96, 32", "int32")
         + "nisa.iota(dst=n, pattern={{[[16, 2], [8, 2], [4, 2], [2, 2], [1, 2]]||"
         "[[8, 2], [4, 2], [2, 2], [1, 4]]}}, offset=0)",
     ),
-    _beside(
+    beside(
         "index-pattern",
         "IOT04",
-        _made("n", "96, 32", "int32")
+        made("n", "96, 32", "int32")
         + "nisa.iota(dst=n, pattern=[[1, 32]], offset={{2147483617||2147483616}})",
         api="0.4",
     ),
@@ -440,27 +421,27 @@ GATHERS: Final = (
         api="0.5",
         target="trn1",
     ),
-    _beside(
+    beside(
         "gather-shape",
         "LGA01",
         "nisa.local_gather(dst=r[:, 0:32], src_buffer=a_t, index=i_t[0:{{80||96}}])",
         "a: float32[96, 40], i: uint16[96, 2]",
     ),
-    _beside(
+    beside(
         "operand-dtype",
         "LGA03",
         "nisa.local_gather(dst=r[:, 0:32], src_buffer=a_t, index=i_t)",
         "a: float32[96, 40], i: {{uint32||uint16}}[96, 2]",
         "0.4",
     ),
-    _beside(
+    beside(
         "gather-shape",
         "LGA04",
-        _made("g", "96, {{4112||4096}}") + "nisa.local_gather(dst=g, src_buffer=a_t, index=i_t)",
+        made("g", "96, {{4112||4096}}") + "nisa.local_gather(dst=g, src_buffer=a_t, index=i_t)",
         "a: float32[96, 40], i: uint16[96, {{257||256}}]",
         "0.5",
     ),
-    _beside(
+    beside(
         "gather-shape",
         "LGA05",
         "nisa.local_gather(dst=r[:, 0:32], src_buffer=a_t, index=i_t, "
@@ -468,7 +449,7 @@ GATHERS: Final = (
         "a: float32[96, 40], i: uint16[96, 2]",
         "0.6",
     ),
-    _beside(
+    beside(
         "operand-buffers",
         "LGA06",
         "nisa.local_gather(dst=r[:, 0:32], src_buffer={{a_p||a_t}}, index=i_t)",
@@ -484,7 +465,7 @@ GATHERS: Final = (
     _row(
         "free-size-mismatch",
         "NGA02",
-        _COPY + "nisa.nc_n_gather(dst=r[:, 0:{{39||40}}], data=a_t, indices=i_t)",
+        COPIED + "nisa.nc_n_gather(dst=r[:, 0:{{39||40}}], data=a_t, indices=i_t)",
         "a: float32[96, 40], i: uint32[96, 40]",
         "0.4",
     ),
@@ -496,76 +477,75 @@ GATHERS: Final = (
         "0.5",
         "trn3",
     ),
-    _beside(
+    beside(
         "gpsimd-result-shape",
         "SQB01",
-        _made("s", "1, {{3||2}}, 40", "int32") + "nisa.sequence_bounds(dst=s, segment_ids=i_t)",
+        made("s", "1, {{3||2}}, 40", "int32") + "nisa.sequence_bounds(dst=s, segment_ids=i_t)",
         "a: float32[96, 40], i: int32[1, 40]",
     ),
-    _beside(
+    beside(
         "operand-dtype",
         "SQB02",
-        _made("s", "1, 2, 40", "{{uint32||int32}}")
-        + "nisa.sequence_bounds(dst=s, segment_ids=i_t)",
+        made("s", "1, 2, 40", "{{uint32||int32}}") + "nisa.sequence_bounds(dst=s, segment_ids=i_t)",
         "a: float32[96, 40], i: int32[1, 40]",
         "0.4",
     ),
-    _beside(
+    beside(
         "operand-buffers",
         "SQB04",
-        _made("s", "1, 2, 40", "int32") + "nisa.sequence_bounds(dst=s, segment_ids={{i_p||i_t}})",
+        made("s", "1, 2, 40", "int32") + "nisa.sequence_bounds(dst=s, segment_ids={{i_p||i_t}})",
         "a: float32[96, 40], i: int32[1, 40]@psum",
         "0.6",
     ),
-    _beside(
+    beside(
         "operator-kind",
         "PRD01",
-        _made("s", "1, 40")
+        made("s", "1, 40")
         + "nisa.tensor_partition_reduce(dst=s, op=nl.{{multiply||add}}, data=a_t)",
     ),
-    _beside(
+    beside(
         "operand-buffers",
         "PRD03",
-        _made("s", "1, 40") + "nisa.tensor_partition_reduce(dst=s, op=nl.add, data={{a_p||a_t}})",
+        made("s", "1, 40") + "nisa.tensor_partition_reduce(dst=s, op=nl.add, data={{a_p||a_t}})",
         _AP,
         "0.3",
     ),
-    _beside(
+    beside(
         "operand-dtype",
         "NZC02",
-        _made("s", "16, 41", "int32") + "nisa.nonzero_with_count(dst=s, src=i_t)",
+        made("s", "16, 41", "int32") + "nisa.nonzero_with_count(dst=s, src=i_t)",
         "a: float32[96, 40], i: {{int16||int32}}[16, 40]",
         "0.5",
     ),
-    _beside(
+    beside(
         "gpsimd-result-shape",
         "NZC03",
-        _made("s", "16, {{40||41}}", "int32") + "nisa.nonzero_with_count(dst=s, src=i_t)",
+        made("s", "16, {{40||41}}", "int32") + "nisa.nonzero_with_count(dst=s, src=i_t)",
         "a: float32[96, 40], i: int32[16, 40]",
     ),
-    _beside(
+    beside(
         "operand-dtype",
         "TPK01",
-        _made("v", "96, 8", "bfloat16")
-        + _made("n", "96, 8", "uint32")
+        made("v", "96, 8", "bfloat16")
+        + made("n", "96, 8", "uint32")
         + "nisa.topk(val_dst=v, idx_dst=n, src=b_t, n=640)",
         "a: float32[96, 40], b: {{float32||bfloat16}}[96, 40]",
         "0.6",
     ),
-    _beside(
+    beside(
         "gather-shape",
         "TPK02",
-        _made("v", "96, {{9||8}}", "bfloat16")
-        + _made("n", "96, 8", "uint32")
+        made("v", "96, {{9||8}}", "bfloat16")
+        + made("n", "96, 8", "uint32")
         + "nisa.topk(val_dst=v, idx_dst=n, src=b_t, n=640)",
         "a: float32[96, 40], b: bfloat16[96, 40]",
         "0.6",
     ),
-    _beside(
+    beside(
         "gather-shape",
         "TPK03",
-        _made("v", "96, 8", "bfloat16")
-        + _made("n", "96, 8", "uint32")
+        made("v", "96, 8", "bfloat16")
+        + made("n", "96, 8", "uint32")
         + "nisa.topk(val_dst=v, idx_dst=n, src=b_t, n={{641||640}})",
         "a: float32[96, 40], b: bfloat16[96, 40]",
         "0.6",
@@ -575,14 +555,14 @@ GATHERS: Final = (
 
 def _packed(src: str = "q_t", rows: str = "96", dst: str = "10", scale: str = "10") -> str:
     return (
-        _made("x4", f"{rows}, {dst}", "float8_e4m3fn_x4")
-        + _made("e", f"{rows}, {scale}", "uint8")
+        made("x4", f"{rows}, {dst}", "float8_e4m3fn_x4")
+        + made("e", f"{rows}, {scale}", "uint8")
         + f"nisa.quantize_mx(dst=x4, src={src}, dst_scale=e)"
     )
 
 
 QUANTISATION: Final = (
-    _beside(
+    beside(
         "operand-dtype",
         "QMX02",
         _packed(),
@@ -590,7 +570,7 @@ QUANTISATION: Final = (
         "0.5",
         "trn3",
     ),
-    _beside(
+    beside(
         "quantize-shape",
         "QMX04",
         _packed(dst="{{11||10}}"),
@@ -598,7 +578,7 @@ QUANTISATION: Final = (
         "0.4",
         "trn3",
     ),
-    _beside(
+    beside(
         "quantize-shape",
         "QMX05",
         _packed(scale="{{9||10}}"),
@@ -606,7 +586,7 @@ QUANTISATION: Final = (
         "0.5",
         "trn3",
     ),
-    _beside(
+    beside(
         "operand-buffers",
         "QMX07",
         _packed("{{q_p||q_t}}"),
@@ -620,7 +600,7 @@ COPIES: Final = (
     _row(
         "free-size-mismatch",
         "CPY01",
-        _COPY + "nisa.tensor_copy(dst=r[:, 0:{{39||40}}], src=a_t)",
+        COPIED + "nisa.tensor_copy(dst=r[:, 0:{{39||40}}], src=a_t)",
         target="trn1",
     ),
     _row(

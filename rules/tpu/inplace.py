@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from rules.tpu import kit
 from rules.tpu.examples import pair
 from rules.tpu.kit import check, function, words
+from rules.tpu.runs import lane_of
 from verifier.dialects.names import OKK
 from verifier.hardware.chips import Chip
 from verifier.rulebase import Check, Rule, register
@@ -116,7 +117,7 @@ def _in_place(op: Operation, chip: Chip, result: LocalTensor, source: LocalTenso
         return E.FALSE
     counts = (
         result.shape[0],
-        kit.slots(chip, kit.lane(chip, result), result.shape[1]),
+        kit.slots(chip, lane_of(chip, result), result.shape[1]),
         result.shape[2],
         result.shape[3],
     )

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, Protocol, runtime_checkable
 
-from rules.tpu.runs import meet
+from rules.tpu.runs import lane_of, meet
 from verifier.hardware.chips import Chip
 from verifier.hardware.engines import Engine
 from verifier.layouts import address as places
@@ -195,16 +195,9 @@ def slots(chip: Chip, lane: Expr, channels: Expr) -> Expr:
     return places.channels_per_lane(chip.lanes, lane, channels)
 
 
-def lane(chip: Chip, tensor: LocalTensor) -> Expr:
-    """The lane in which the tensor starts (ADR-02)."""
-    if tensor.lane is not None:
-        return tensor.lane
-    return places.lane_of(chip, tensor.address)
-
-
 def block(chip: Chip, tensor: LocalTensor) -> Block:
     """The place of a local tensor (ADR-08)."""
-    start_lane = lane(chip, tensor)
+    start_lane = lane_of(chip, tensor)
     start = tensor.address - start_lane * chip.local_bytes
     length = places.extent_bytes(
         chip, start_lane, tensor.shape, tensor.strides, tensor.dtype.itemsize
@@ -244,7 +237,7 @@ def _dense(chip: Chip, tensor: LocalTensor) -> Bool:
         return E.TRUE
     if not size.is_const or chip.eu_bytes % size.const:
         return E.FALSE
-    lanes = [lane(chip, tensor), E.const(0)]
+    lanes = [lane_of(chip, tensor), E.const(0)]
     if tensor.stride_lane is not None:
         lanes.append(tensor.stride_lane)
     cases = [_one_run(chip, tensor)]
@@ -263,7 +256,7 @@ def _dense(chip: Chip, tensor: LocalTensor) -> Bool:
 
 def _one_run(chip: Chip, tensor: LocalTensor) -> Bool:
     """When a tensor is one run of elements in each lane."""
-    images, slots, rows, columns = places.steps(chip.lanes, lane(chip, tensor), tensor.shape)
+    images, slots, rows, columns = places.steps(chip.lanes, lane_of(chip, tensor), tensor.shape)
     _, _, row, column = tensor.strides
     return E.and_(
         E.le(images, 1),
@@ -290,7 +283,7 @@ class Element:
 def element(chip: Chip, tensor: LocalTensor) -> Element:
     """Some element of a local tensor (ADR-04); its address counts through all lanes."""
     index = _index(tensor.shape)
-    start_lane = lane(chip, tensor)
+    start_lane = lane_of(chip, tensor)
     where = places.lane_of_channel(chip.lanes, start_lane, index[1])
     offset = places.element_offset(chip.lanes, start_lane, tensor.strides, index)
     address = tensor.address + (where - start_lane) * chip.local_bytes

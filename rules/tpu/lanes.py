@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from rules.tpu import kit
 from rules.tpu.examples import pair
 from rules.tpu.kit import check, function, words
+from rules.tpu.runs import lane_of
 from verifier.dialects.names import OKK
 from verifier.hardware.chips import Chip
 from verifier.rulebase import Check, Rule, register
@@ -30,7 +31,7 @@ def _start_lane(op: Operation, chip: Chip) -> Iterator[Check]:
                 f"{words(touch.role)} of `{name}` does not start in lane 0",
                 *wanted.facts,
                 given=(E.ge(tensor.address, 0),),
-                values=((f"lane of {words(touch.role)}", kit.lane(chip, tensor)),),
+                values=((f"lane of {words(touch.role)}", lane_of(chip, tensor)),),
             )
         return
     if wanted.roles:
@@ -38,7 +39,7 @@ def _start_lane(op: Operation, chip: Chip) -> Iterator[Check]:
     for (first, one), (touch, tensor) in zip(operands[:1] * len(operands), operands, strict=True):
         if touch is first:
             continue
-        a, b = kit.lane(chip, one), kit.lane(chip, tensor)
+        a, b = lane_of(chip, one), lane_of(chip, tensor)
         yield check(
             op,
             touch.role,
@@ -108,7 +109,7 @@ def _stride_lane(op: Operation, chip: Chip) -> Iterator[Check]:
         made = kit.origin(op, touch.role)
         if made is None or made.start_lane is None:
             continue
-        told, actual = made.start_lane, kit.lane(chip, tensor)
+        told, actual = made.start_lane, lane_of(chip, tensor)
         channels = made.shape[1]
         there, here = kit.slots(chip, told, channels), kit.slots(chip, actual, channels)
         yield check(

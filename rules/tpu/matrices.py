@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from rules.tpu import kit
 from rules.tpu.examples import pair
 from rules.tpu.kit import check, function
+from rules.tpu.runs import lane_of
 from verifier.dialects.names import OKK
 from verifier.hardware.chips import Chip
 from verifier.hardware.engines import Engine
@@ -107,7 +108,7 @@ def _matrix_lane(op: Operation, chip: Chip) -> Iterator[Check]:
     if tensor is None or columns is None or width is None or rows is None:
         return
     channels = E.ceildiv(columns, width)
-    lane = kit.lane(chip, tensor)
+    lane = lane_of(chip, tensor)
     here = kit.slots(chip, lane, channels)
     there = kit.slots(chip, E.const(0), channels)
     yield check(

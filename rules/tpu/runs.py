@@ -25,12 +25,19 @@ class Run:
     end: int
 
 
+def lane_of(chip: Chip, tensor: LocalTensor) -> Expr:
+    """The lane in which the tensor starts (ADR-02)."""
+    if tensor.lane is not None:
+        return tensor.lane
+    return places.lane_of(chip, tensor.address)
+
+
 def runs(chip: Chip, tensor: LocalTensor, columns: int | None = None) -> list[Run] | None:
     """The bytes of a tensor; None where it has symbols, leaves its lanes, or is in too many pieces.
 
     ``columns``: of a matrix, whose last channel may have fewer than the others.
     """
-    first = places.lane_of(chip, tensor.address) if tensor.lane is None else tensor.lane
+    first = lane_of(chip, tensor)
     within = tensor.address - first * chip.local_bytes
     numbers = _plain((first, within, tensor.dtype.itemsize, *tensor.shape, *tensor.strides))
     if numbers is None:

@@ -8,6 +8,7 @@ from itertools import permutations
 from rules.tpu import kit
 from rules.tpu.examples import pair
 from rules.tpu.kit import AXES, check, function, words
+from rules.tpu.runs import lane_of
 from verifier.dialects.names import OKK
 from verifier.hardware.chips import Chip
 from verifier.rulebase import Check, Rule, register
@@ -137,7 +138,7 @@ def _counts(chip: Chip, tensor: LocalTensor | SystemTensor) -> Quad:
     n, c, h, w = tensor.shape
     if isinstance(tensor, SystemTensor):
         return n, c, h, w
-    return n, kit.slots(chip, kit.lane(chip, tensor), c), h, w
+    return n, kit.slots(chip, lane_of(chip, tensor), c), h, w
 
 
 def _injective(

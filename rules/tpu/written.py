@@ -16,6 +16,7 @@ from typing import Final
 
 from rules.tpu import flow, kit
 from rules.tpu.flow import Use
+from rules.tpu.runs import lane_of
 from verifier.hardware.chips import Chip
 from verifier.layouts.strides import WORD_BYTES
 from verifier.symbolic import expr as E
@@ -63,7 +64,7 @@ def element(
     iteration that is meant, of the use of which ``use.tensor`` is the tensor then.
     """
     tensor = use.tensor
-    first = kit.lane(chip, tensor)
+    first = lane_of(chip, tensor)
     inside = E.and_(E.ge(tensor.address, 0), E.lt(tensor.address, chip.local_bytes))
     if not first.is_const and known.decide(inside) is True:
         first = E.const(0)

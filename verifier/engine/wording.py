@@ -14,7 +14,7 @@ from verifier.symbolic.pretty import python
 
 def worded(condition: Bool, known: Sequence[Bool], names: Mapping[Sym, str]) -> str:
     """The condition as Python; ``known`` is what holds of the inputs beside it."""
-    return python(_divided(condition, steps_of(known)), names)
+    return python(divided(condition, known), names)
 
 
 def divided(condition: Bool, known: Sequence[Bool]) -> Bool:

@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 from verifier.dialects.nki.versions import newer
 from verifier.hardware.catalogue import Hardware
 from verifier.hardware.targets import Target
+from verifier.source import nodes
 
 
 class Problem(NamedTuple):
@@ -41,8 +42,9 @@ def problems(
     """What no launch of a kernel may be; ``names``: those of its instructions, None: not known."""
     if not newer(generation, "0.2") or not isinstance(target, Target):
         return  # Beta 1 runs grids of any rank, one program after the other
-    yield from _stale(statements, kernel)
-    for node in ast.walk(ast.Module(list(statements), [])):
+    every = [node for statement in statements for node in nodes.walk(statement)]
+    yield from _stale(statements, every, kernel)
+    for node in every:
         if isinstance(node, ast.Call):
             function = node.func
             if isinstance(function, ast.Subscript) and _is(function.value, kernel):
@@ -99,14 +101,14 @@ def _schedule(edges: ast.expr, kernel: str, names: Collection[str]) -> Iterator[
             )
 
 
-def _stale(statements: Sequence[ast.stmt], kernel: str) -> Iterator[Problem]:
-    """Names of the module that its functions bind anew, where a kernel reads them (NKI-G40)."""
-    rebound = {
-        name
-        for node in ast.walk(ast.Module(list(statements), []))
-        if isinstance(node, ast.Global)
-        for name in node.names
-    }
+def _stale(
+    statements: Sequence[ast.stmt], every: Sequence[ast.AST], kernel: str
+) -> Iterator[Problem]:
+    """Names of the module that its functions bind anew, where a kernel reads them (NKI-G40).
+
+    ``every``: the statements and all below them.
+    """
+    rebound = {name for node in every if isinstance(node, ast.Global) for name in node.names}
     if not rebound:
         return
     functions = {node.name: node for node in statements if isinstance(node, _DEFINITIONS)}
@@ -119,7 +121,7 @@ def _stale(statements: Sequence[ast.stmt], kernel: str) -> Iterator[Problem]:
         seen.add(function.name)
         own = _bound(function)
         said: set[str] = set()
-        for node in ast.walk(function):
+        for node in nodes.walk(function):
             if not isinstance(node, ast.Name) or node.id in own or node.id in said:
                 continue
             if node.id in rebound:
@@ -142,9 +144,10 @@ _DEFINITIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 def _bound(function: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:
     """The names of a function's own."""
-    shared = {n for node in ast.walk(function) if isinstance(node, ast.Global) for n in node.names}
-    own = {node.arg for node in ast.walk(function) if isinstance(node, ast.arg)}
-    for node in ast.walk(function):
+    every = nodes.walk(function)
+    shared = {n for node in every if isinstance(node, ast.Global) for n in node.names}
+    own = {node.arg for node in every if isinstance(node, ast.arg)}
+    for node in every:
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             own.add(node.id)
     return own - shared

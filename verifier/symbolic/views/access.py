@@ -13,7 +13,7 @@ from verifier.symbolic.machine import Machine
 from verifier.symbolic.pretty import pretty
 from verifier.symbolic.tensors import Axis, Bound, DType, Held, View
 from verifier.symbolic.values import places
-from verifier.symbolic.views.common import is_one, product, waits
+from verifier.symbolic.views.common import ask, is_one, product
 from verifier.symbolic.views.linear import linear_start
 
 BOUNDS_RULE = "access-bounds"
@@ -139,18 +139,7 @@ class _Asked:
 
     def check(self, bound: Bound) -> None:
         """Raise a check, unless it waits for a register."""
-        if waits(self.held, bound.predicate):
-            self.waiting.append(bound)
-            return
-        self.machine.check(
-            bound.rule,
-            bound.predicate,
-            bound.span,
-            bound.text,
-            bound.message,
-            facts=bound.facts,
-            values=bound.values,
-        )
+        ask(self.machine, self.held, bound, self.waiting)
 
     def outside(self, *, check: bool) -> tuple[tuple[Expr, ...], tuple[Expr, ...]]:
         """The frame and the coordinates in it of a tensor in HBM, which is one row."""

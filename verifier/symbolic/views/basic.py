@@ -17,11 +17,11 @@ from verifier.symbolic.values import DynamicSlice, IndexGrid, Register, SliceVal
 from verifier.symbolic.views import advanced
 from verifier.symbolic.views.common import (
     as_device_says,
+    ask,
     conjuncts,
     is_one,
     partition_position,
     rewrite,
-    waits,
 )
 
 BOUNDS_RULE = "slice-bounds"
@@ -278,18 +278,7 @@ class _Basic:
 
     def _check(self, bound: Bound) -> None:
         """Raise a check, or leave it to whoever uses the view if it depends on a register."""
-        if waits((*self.view.held, *self.held), bound.predicate):
-            self.bounds.append(bound)
-            return
-        self.machine.check(
-            bound.rule,
-            bound.predicate,
-            bound.span,
-            bound.text,
-            bound.message,
-            facts=bound.facts,
-            values=bound.values,
-        )
+        ask(self.machine, (*self.view.held, *self.held), bound, self.bounds)
 
     def _check_index(self, dim: int, size: Expr, index: Expr) -> None:
         low, high = _split(E.ge(index, 0)), _split(E.lt(index, size))

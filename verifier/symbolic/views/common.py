@@ -234,7 +234,7 @@ def _settled(machine: Machine, view: View) -> View:
     return as_device_says(view) if lost else view
 
 
-def waits(view_held: Sequence[Held], predicate: Bool) -> bool:
+def _waits(view_held: Sequence[Held], predicate: Bool) -> bool:
     """Whether what a check says depends on a register, so that it is for the use to raise."""
     free = predicate.free()
     return any(held.symbol in free for held in view_held)
@@ -244,6 +244,22 @@ def as_device_says(view: View, taken: Sequence[View] = ()) -> View:
     """The view that begins where only the device knows: ``taken`` hold its offsets."""
     reason = view.reason or "the offset is known at run time only"
     return replace(view, exact=False, indirect=True, reason=reason, indices=(*view.indices, *taken))
+
+
+def ask(machine: Machine, held: Sequence[Held], bound: Bound, waiting: list[Bound]) -> None:
+    """Raise a check, or leave it to whoever uses the view if it depends on a register."""
+    if _waits(held, bound.predicate):
+        waiting.append(bound)
+        return
+    machine.check(
+        bound.rule,
+        bound.predicate,
+        bound.span,
+        bound.text,
+        bound.message,
+        facts=bound.facts,
+        values=bound.values,
+    )
 
 
 def _raise(machine: Machine, view: View, bound: Bound) -> None:
