@@ -14,6 +14,7 @@ from verifier.source.discovery import (
     kernels,
 )
 from verifier.source.project import Module
+from verifier.source.wrappers import Named
 
 from .conftest import Plant
 
@@ -138,7 +139,6 @@ def test_unknown_functions_are_not_wrapped(plant: Plant, tmp_path: Path) -> None
         nki.jit(missing)
         for inner in []:
             nki.jit(inner)
-        nki.jit(lambda a: a)
     """
     assert entries(plant, tmp_path, text) == []
 
@@ -272,3 +272,139 @@ def test_contract_comments(open_module: Callable[[str], Module]) -> None:
         ],
         "C.m": [(15, "(x: fp32[3])")],
     }
+
+
+def bound(text: str, plant: Plant, tmp_path: Path) -> list[tuple[str, dict[str, object]]]:
+    return [(e.name, dict(e.bound)) for e in entries(plant, tmp_path, text)]
+
+
+HEAD = """\
+import functools
+import nki
+from functools import partial
+TILE = 64
+def scale(a, tile, *, mode=None): return a
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        ("nki.jit(partial(scale, tile=128))", {"tile": 128}),
+        ("nki.jit(functools.partial(scale, mode='x'))(x, 3)", {"mode": "x"}),
+        ("nki.jit(partial(scale, tile=TILE))", {"tile": Named(("TILE",))}),
+        ("nki.jit(partial(partial(scale, tile=1), tile=2))", {"tile": 2}),
+        ("nki.jit(mode='t')(partial(scale, mode=None))", {"mode": None}),
+        ("half = partial(scale, tile=64)\nnki.jit(half)", {"tile": 64}),
+        # what the text does not say may be anything
+        ("nki.jit(partial(scale, tile=f()))", {}),
+        ("nki.jit(partial(scale, **more))", {}),
+    ],
+)
+def test_a_partial_is_wrapped(
+    plant: Plant, tmp_path: Path, call: str, expected: dict[str, object]
+) -> None:
+    assert bound(HEAD + call + "\n", plant, tmp_path) == [("scale", expected)]
+
+
+def test_a_name_of_a_function_is_no_name_of_its_module(plant: Plant, tmp_path: Path) -> None:
+    text = HEAD + "def launch(x, TILE):\n    nki.jit(partial(scale, tile=TILE))(x)\n"
+    assert bound(text, plant, tmp_path) == [("scale", {})]
+
+
+def test_partials_of_one_function_are_kernels_of_their_own(plant: Plant, tmp_path: Path) -> None:
+    text = HEAD + "a = nki.jit(partial(scale, tile=1))\nb = nki.jit(partial(scale, tile=2))\n"
+    assert bound(text, plant, tmp_path) == [("scale", {"tile": 1}), ("scale", {"tile": 2})]
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("double = nki.jit(lambda a: scale(a, 2))", "double"),
+        ("nki.jit(lambda a: scale(a, 2))(x)", "<lambda>"),
+        ("two = lambda a: scale(a, 2)\ndouble = nki.jit(two)", "double"),
+        ("def host(n):\n    f = nki.jit(lambda a: scale(a, n))\n    return f", "host.f"),
+    ],
+)
+def test_a_lambda_is_wrapped(plant: Plant, tmp_path: Path, text: str, name: str) -> None:
+    project = plant({"m.py": HEAD + text + "\n"})
+    (entry,) = kernels(project, project.module(tmp_path / "m.py"))
+    assert (entry.name, entry.nested) == (name, name.startswith("host"))
+    definition = kernel_definition(project, entry)
+    assert definition is not None
+    assert [p.name for p in definition.params] == ["a"]
+    (body,) = definition.body
+    assert isinstance(body, ir.Return)
+
+
+@pytest.mark.parametrize(
+    "wrapper",
+    [
+        "def kernel(f):\n    return nki.jit(f)",
+        "def kernel(f):\n    def run(*a):\n        return nki.jit(f)(*a)\n    return run",
+        "kernel = partial(nki.jit, mode='t')",
+    ],
+)
+@pytest.mark.parametrize(
+    "use", ["@kernel\ndef add(a): return a", "def add(a): return a\nkernel(add)"]
+)
+def test_functions_that_wrap_what_they_are_given(
+    plant: Plant, tmp_path: Path, wrapper: str, use: str
+) -> None:
+    assert bound(f"{HEAD}{wrapper}\n{use}\n", plant, tmp_path) == [("add", {})]
+
+
+@pytest.mark.parametrize(
+    "factory",
+    [
+        "def made(mode):\n    return nki.jit(mode=mode)",
+        "def made(mode):\n    return partial(nki.jit, mode=mode)",
+        "def made(mode):\n    def wrap(f):\n        return nki.jit(f)\n    return wrap",
+    ],
+)
+def test_functions_that_make_wrappers(plant: Plant, tmp_path: Path, factory: str) -> None:
+    text = f"{HEAD}{factory}\n@made('x')\ndef add(a): return a\n"
+    assert bound(text, plant, tmp_path) == [("add", {})]
+
+
+def test_launchers_are_given_kernels_at_any_place(plant: Plant, tmp_path: Path) -> None:
+    text = HEAD + "def run(x, fn): return nki.jit(fn)(x)\nrun(x, scale)\nrun(x, fn=len)\n"
+    assert bound(text, plant, tmp_path) == [("scale", {})]
+
+
+def test_functions_that_wrap_nothing_are_no_wrappers(plant: Plant, tmp_path: Path) -> None:
+    text = """
+    import nki
+    def kernel(f): return f
+    def other(f, g): return nki.jit(g)
+    def shadow(f):
+        f = 3
+        return nki.jit(f)
+    @kernel
+    def one(a): return a
+    @other
+    def two(a): return a
+    @shadow
+    def three(a): return a
+    """
+    assert bound(text, plant, tmp_path) == []
+
+
+def test_wrappers_of_other_modules(plant: Plant, tmp_path: Path) -> None:
+    project = plant(
+        {
+            "compat.py": "import nki\nkernel = nki.jit(mode='t')\ndef wrap(f): return nki.jit(f)\n",
+            "m.py": """
+            import nki.language as nl
+            from compat import kernel, wrap
+            @kernel
+            def one(a): return a
+            @wrap
+            def two(a): return a
+            def three(a): return a
+            k = wrap(three)
+            """,
+        }
+    )
+    found = kernels(project, project.module(tmp_path / "m.py"))
+    assert [e.name for e in found] == ["one", "two", "three"]

@@ -37,16 +37,23 @@ APIS: Final = (
         },
         frameworks=frozenset({"torch_neuronx", "jax_neuronx"}),
         companions=frozenset({"neuronx_distributed"}),
+        shorthands={
+            "nki": "nki",
+            "nl": "nki.language",
+            "nisa": "nki.isa",
+        },
         words=(b"nki", b"jit"),
     ),
     KernelApi(
         dialect=PPL,
         wrappers={"ppl": frozenset({"jit"})},
+        shorthands={"ppl": "ppl", "pl": "ppl.language"},
         words=(b"jit",),  # `apply` contains the name of the package
     ),
     KernelApi(
         dialect=OKK,
         wrappers={"okk": frozenset({"kernel", "jit"})},
+        shorthands={"okk": "okk"},
         words=(b"okk",),
         typed=True,
     ),

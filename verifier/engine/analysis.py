@@ -45,9 +45,11 @@ from verifier.source.outline import BindingKind
 from verifier.source.project import Module, Project
 from verifier.source.sources import Sources
 from verifier.source.text import NestedTooDeepError, SourceError
+from verifier.source.wrappers import Named
 from verifier.symbolic import expr as E
 from verifier.symbolic.python.entry import Request
 from verifier.symbolic.python.inputs import packs
+from verifier.symbolic.python.pins import NamedPin, Pin, ValuePin
 from verifier.symbolic.trace import LATE
 
 #: seconds for one kernel when no ``--timeout`` is given
@@ -236,7 +238,8 @@ def _kernel(
             project, Unit(entry, module, api, target, contract), request, memo, errors
         )
         if outcome is not None:
-            yield _of_preset(outcome, preset) if preset else outcome
+            named = preset or _given(entry)
+            yield _of_preset(outcome, named) if named else outcome
 
 
 def _targets(
@@ -295,6 +298,7 @@ def _key(unit: Unit, own: tuple[int, int], request: report.FileRequest) -> str:
         entry.how.value,
         entry.wrapper,
         sorted((name, repr(value)) for name, value in entry.keywords.items()),
+        entry.bound,
         module.lines[own[0] - 1 : own[1]],
         unit.api,
         unit.target.name,
@@ -348,18 +352,41 @@ def _unit(
         definition=definition,
         module=unit.module,
         enclosing=enclosing,
-        pinned=effect.pinned if effect is not None else {},
+        pinned={**_bound(entry), **(effect.pinned if effect is not None else {})},
         grid=effect.grid if effect is not None else None,
         conditions=tuple(effect.conditions) if effect is not None else (),
     )
     try:
-        return _judged(project, job, unit, request, clock)
+        try:
+            return _judged(project, job, unit, request, clock)
+        except ContractMismatchError:
+            if effect is not None or not entry.bound:
+                raise
+            # a name that it is bound to leads nowhere: it may be given anything
+            return _judged(project, replace(job, pinned={}), unit, request, clock)
     except ContractMismatchError as mismatch:
         return _unfit(unit, mismatch, errors)
     except Exception as error:  # costs this kernel only
         message = f"kernel `{entry.name}`: {describe(error)}"
         errors.append(report.FileError(str(entry.path), entry.line, message))
         return Outcome(unit.bare("error"))
+
+
+def _bound(entry: KernelEntry) -> dict[str, Pin]:
+    """What arguments are that are given before the launch."""
+    return {
+        name: NamedPin(value.path) if isinstance(value, Named) else ValuePin(value)
+        for name, value in entry.bound
+    }
+
+
+def _given(entry: KernelEntry) -> str:
+    """What tells a kernel from others of its function: ``tile=128, mode=Mode.FAST``."""
+    texts = (
+        f"{name}={'.'.join(value.path) if isinstance(value, Named) else repr(value)}"
+        for name, value in entry.bound
+    )
+    return ", ".join(texts)
 
 
 def _judged(

@@ -9,7 +9,7 @@ import dataclasses
 import importlib
 import importlib.util
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
@@ -26,8 +26,11 @@ from verifier.executor.shims import Absent, Finder
 from verifier.hardware import catalogue
 from verifier.hardware.catalogue import Hardware
 from verifier.source.discovery import scan
+from verifier.source.fragments import implied
 from verifier.source.ir import Span
+from verifier.source.outline import outline
 from verifier.source.project import Project
+from verifier.source.text import decode, read_bytes
 
 _PACKAGES = ("verifier", "rules")
 _HOME = Path(__file__).resolve().parent.parent.parent
@@ -160,7 +163,7 @@ def generation_of(path: Path) -> str:
         MisuseError: it cannot be read or does not parse.
     """
     tree = _parse(path)
-    imported = set(_imported(tree))
+    imported = {*_imported(tree), *(name.partition(".")[0] for name in _implied(path).values())}
     return of_packages(imported).infer(tree)
 
 
@@ -171,6 +174,12 @@ def _imported(tree: ast.Module) -> Iterator[str]:
             yield from (alias.name.partition(".")[0] for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             yield node.module.partition(".")[0]
+
+
+def _implied(path: Path) -> Mapping[str, str]:
+    """What a fragment uses as if it were imported."""
+    found = outline(decode(path, read_bytes(path)))
+    return implied(found.bindings, found.star_imports, found.syntax)
 
 
 def hardware_of(
@@ -234,10 +243,7 @@ def load(path: Path, *, stand_ins: bool = False) -> Loaded:
             problems.append((Span(str(path), 1, 0, 1, 1), error))
     if name in sys.modules and getattr(sys.modules[name], "__file__", None) == str(path):
         return Loaded(sys.modules[name], problems)
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
+    module = _made(name, path)
     file = places.source(str(path))
     flags = 0
     for statement in tree.body:
@@ -261,6 +267,17 @@ def load(path: Path, *, stand_ins: bool = False) -> Loaded:
         except (Exception, SystemExit) as error:  # of the user's file: said if the kernel needs it
             problems.append((file.span(statement), error))
     return Loaded(module, problems)
+
+
+def _made(name: str, path: Path) -> ModuleType:
+    """The module of a file that is to be run, with what a fragment takes for imported."""
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    for short, dotted in _implied(path).items():
+        module.__dict__[short] = importlib.import_module(dotted)
+    return module
 
 
 def _stand_in(name: str | None) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,6 +17,8 @@ class KernelApi:
     frameworks: frozenset[str] = frozenset()
     #: packages without entry points whose decorators mark functions of kernels, too
     companions: frozenset[str] = frozenset()
+    #: names that everybody imports modules of the API as, with those modules: see :mod:`.fragments`
+    shorthands: Mapping[str, str] = field(default_factory=dict)
     #: words one of which stands in every file with a kernel: see :func:`.text.may_hold_kernels`
     words: tuple[bytes, ...]
     #: a decorator may be called with the type of what the kernel is given
@@ -30,6 +32,7 @@ class _Known:
         self.by_package: dict[str, KernelApi] = {}
         self.words: tuple[bytes, ...] = ()
         self.libraries: frozenset[str] = frozenset()
+        self.shorthands: dict[str, str] = {}
 
 
 _known = _Known()
@@ -40,6 +43,7 @@ def register(apis: Iterable[KernelApi]) -> None:
     for api in apis:
         _known.by_package.update(dict.fromkeys(api.wrappers, api))
         _known.words = tuple(dict.fromkeys((*_known.words, *api.words)))
+        _known.shorthands.update(api.shorthands)
         _known.libraries |= api.companions.union(api.wrappers)
 
 
@@ -55,6 +59,11 @@ def by_package() -> Mapping[str, KernelApi]:
 def words() -> tuple[bytes, ...]:
     """Words one of which stands in every file with a kernel; raises as :func:`by_package`."""
     return _demand().words
+
+
+def shorthands() -> Mapping[str, str]:
+    """What names stand for that everybody imports modules as; raises as :func:`by_package`."""
+    return _demand().shorthands
 
 
 def libraries() -> frozenset[str]:

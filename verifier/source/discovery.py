@@ -5,34 +5,30 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
 
 from verifier.source import apis, ir, nodes
-from verifier.source.apis import KernelApi
 from verifier.source.helpers import CallSite, Unit, helpers, reached
 from verifier.source.imports import users
 from verifier.source.meanings import (
     FUNCTIONS,
-    Alias,
     Imported,
     Local,
     Scope,
-    import_of,
     is_leaf,
     meaning_of,
     parameters,
     scope_of,
 )
 from verifier.source.outline import (
-    BindingKind,
     BrokenDefinition,
     first_line_of,
-    last_line_of,
 )
 from verifier.source.project import Module, Project
 from verifier.source.text import SourceError
+from verifier.source.wrappers import Names, Value, Wrapper
 
 _CONTRACT = re.compile(r"#\s*tilelint:\s*contract\b[ \t]*(.*?)\s*$")
 
@@ -69,6 +65,8 @@ class KernelEntry:
     keywords: Mapping[str, object] = field(default_factory=dict, hash=False)
     nested: bool = False
     error: SourceError | None = None
+    bound: tuple[tuple[str, Value], ...] = ()
+    anonymous: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,11 +106,10 @@ def scan(
     ``others`` are modules whose calls count, too; ``named`` are top-level functions that are entry
     points because somebody says so.
     """
-    found: dict[tuple[str, int, int], KernelEntry] = {}
+    found: dict[tuple[object, ...], KernelEntry] = {}
     visitor = _visited(project, module)
     for entry in [*visitor.decorated, *visitor.wrapped]:
-        key = (str(entry.path), entry.line, entry.name_span.column)
-        found.setdefault(key, entry)
+        found.setdefault((*_place(entry), entry.bound), entry)
     dialects = visitor.dialects()
     if not dialects:
         return Scanned(module, tuple(sorted(found.values(), key=_place)))
@@ -189,12 +186,17 @@ def discover(project: Project, modules: Iterable[Module]) -> list[KernelEntry]:
 
     A function that is decorated in one module and wrapped in another counts as decorated.
     """
-    found: dict[tuple[str, int, int], KernelEntry] = {}
+    found: dict[tuple[object, ...], KernelEntry] = {}
     known = {module.file: module for module in modules}
     callers = users(project, known)
     for file, module in known.items():
         for entry in kernels(project, module, [known[user] for user in callers[file]]):
-            key = (str(entry.path.absolute()), entry.line, entry.name_span.column)
+            key = (
+                str(entry.path.absolute()),
+                entry.line,
+                entry.name_span.column,
+                entry.bound,
+            )
             if key not in found or (found[key].how is How.WRAPPED and entry.how is How.DECORATOR):
                 found[key] = entry
     return sorted(found.values(), key=_place)
@@ -237,24 +239,35 @@ def _chain(project: Project, entry: KernelEntry) -> tuple[ir.Stmt, ...]:
     """Definitions from the top level down to the kernel's; empty if it is not found."""
     module = project.module(entry.path)
     wanted = (entry.name_span.line, entry.name_span.column)
-    stack: list[tuple[ir.Stmt, tuple[ir.Stmt, ...]]] = [
+    stack: list[tuple[ir.Node, tuple[ir.Stmt, ...]]] = [
         (statement, ()) for statement in module.statements_at(entry.line)
     ]
     while stack:
-        statement, around = stack.pop()
-        if isinstance(statement, (ir.FunctionDef, ir.ClassDef)):
-            around = (*around, statement)
-            span = statement.name_span
-            if isinstance(statement, ir.FunctionDef) and (span.line, span.column) == wanted:
+        node, around = stack.pop()
+        if isinstance(node, (ir.FunctionDef, ir.ClassDef)):
+            around = (*around, node)
+            span = node.name_span
+            if isinstance(node, ir.FunctionDef) and (span.line, span.column) == wanted:
                 return around
-        below: list[ir.Stmt] = []
-        for child in ir.children(statement):
-            if isinstance(child, ir.Stmt):
+        elif isinstance(node, ir.LambdaExpr) and (node.span.line, node.span.column) == wanted:
+            return (*around, _named_lambda(entry, node))
+        below: list[ir.Node] = []
+        for child in ir.children(node):
+            if isinstance(child, ir.Stmt) or entry.anonymous:
                 below.append(child)
             elif isinstance(child, (ir.Handler, ir.MatchCase)):
                 below.extend(child.body)
         stack.extend((inner, around) for inner in below)
     return ()
+
+
+def _named_lambda(entry: KernelEntry, node: ir.LambdaExpr) -> ir.FunctionDef:
+    """The function with the name of the entry that does what a lambda does."""
+    name = entry.name.rpartition(".")[2]
+    block = ir.Block.of((ir.Return(node.body.span, node.body),))
+    return ir.FunctionDef(
+        node.span, name, node.params, block, (), entry.name_span, is_generator=node.is_generator
+    )
 
 
 def contract_comments(module: Module) -> dict[str, list[tuple[int, str]]]:
@@ -298,31 +311,22 @@ def _place(entry: KernelEntry) -> tuple[str, int, int]:
     return (str(entry.path), entry.line, entry.name_span.column)
 
 
-@dataclass(frozen=True, slots=True)
-class _Wrapper:
-    dotted: str
-    api: KernelApi
-    keywords: Mapping[str, object]
-
-
 class _Visitor:
     """One walk over a module, with the scopes in which its names mean what they mean."""
 
     def __init__(self, project: Project, module: Module) -> None:
-        self._project = project
         self._module = module
         self._apis = apis.by_package()
+        self._names = Names.of(project, module)
+        self.globals = self._names.globals
         self.decorated: list[KernelEntry] = []
         self.wrapped: list[KernelEntry] = []
-        self.globals: Scope = {}
+        #: what calls are given as a name, by the calls
+        self._assigned: dict[ast.AST, str] = {}
         #: every call, in which unit and scopes
         self._calls: list[tuple[Unit, ast.expr, list[Scope]]] = []
 
     def run(self, statements: Sequence[ast.stmt]) -> None:
-        self.globals = scope_of(statements, "", nested=False)
-        for name, binding in self._module.bindings.items():
-            if binding.kind.imports:
-                self.globals[name] = import_of(binding)
         self._block(statements, "", [self.globals])
 
     def broken(self, definition: BrokenDefinition) -> None:
@@ -374,7 +378,9 @@ class _Visitor:
                 inner_prefix = f"{prefix}{node.name}."
             elif isinstance(node, ast.Call):
                 self._calls.append((self.unit(prefix), node.func, scopes))
-                self._call(node, scopes)
+                self._call(node, prefix, scopes)
+            elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+                self._assigned[node.value] = node.targets[0].id
             children = nodes.below(node)
             work.extend((child, inner_prefix, inner_scopes) for child in reversed(children))
 
@@ -391,31 +397,29 @@ class _Visitor:
                 _entry(self._module, local, wrapper.api.dialect, How.DECORATOR, wrapper)
             )
 
-    def _first_wrapper(
-        self, decorators: Sequence[ast.expr], scopes: list[Scope]
-    ) -> _Wrapper | None:
+    def _first_wrapper(self, decorators: Sequence[ast.expr], scopes: list[Scope]) -> Wrapper | None:
         for decorator in decorators:
-            wrapper = self._wrapper(decorator, scopes)
+            wrapper = self._names.wrapper(decorator, scopes)
             if wrapper is None and isinstance(decorator, ast.Call):
                 # `@kernel(Params)`: the argument is the type of what the kernel is given
-                made = self._wrapper(decorator.func, scopes)
+                made = self._names.wrapper(decorator.func, scopes)
                 wrapper = made if made is not None and made.api.typed else None
             if wrapper is not None:
                 return wrapper
         return None
 
-    def _call(self, node: ast.Call, scopes: list[Scope]) -> None:
-        if not node.args or not isinstance(node.args[0], (ast.Name, ast.Attribute)):
-            return
-        wrapper = self._wrapper(node.func, scopes)
-        if wrapper is None:
-            return
-        if not isinstance(node.func, ast.Call):
-            wrapper = _Wrapper(wrapper.dotted, wrapper.api, _literals(node.keywords))
-        target = self._target(node.args[0], scopes)
-        if target is not None:
-            module, local = target
-            self.wrapped.append(_entry(module, local, wrapper.api.dialect, How.WRAPPED, wrapper))
+    def _call(self, node: ast.Call, prefix: str, scopes: list[Scope]) -> None:
+        for wrapper, given in self._names.launched(node, scopes):
+            target = self._names.target(given, scopes)
+            if target is None:
+                continue
+            if isinstance(target.function, ast.Lambda):
+                name = self._assigned.get(node) or self._assigned.get(target.function)
+                entry = _lambda_entry(self._module, target.function, prefix, name, wrapper)
+            else:
+                local, dialect = target.function, wrapper.api.dialect
+                entry = _entry(target.module, local, dialect, How.WRAPPED, wrapper)
+            self.wrapped.append(replace(entry, bound=target.bound) if target.bound else entry)
 
     def dialects(self) -> set[str]:
         """The dialects whose packages the module imports."""
@@ -437,14 +441,14 @@ class _Visitor:
                 func = func.value
             if not isinstance(func, (ast.Name, ast.Attribute)):
                 continue
-            dotted = self._dotted(func, scopes)
+            dotted = self._names.dotted(func, scopes)
             if dotted is not None:
                 root, last = dotted.partition(".")[0], dotted.rpartition(".")[2]
                 api = self._apis[root]
                 if root not in api.frameworks and last not in api.wrappers[root]:
                     yield CallSite(caller, None, device=True)
             elif self._may_be(func, scopes, names):
-                target = self._target(func, scopes)
+                target = self._names.function(func, scopes)
                 if target is not None:
                     yield CallSite(caller, (str(target[0].path), target[1].name), launched)
 
@@ -458,157 +462,9 @@ class _Visitor:
             return meaning.original in names
         return meaning is not None or func.id in names
 
-    # ----------------------------------------------------------------- meaning
-
-    def _wrapper(self, node: ast.expr, scopes: list[Scope], depth: int = 0) -> _Wrapper | None:
-        """The wrapper that ``node`` is (``nki.jit``) or makes (``nki.jit(mode=...)``)."""
-        keywords: Mapping[str, object] = {}
-        if isinstance(node, ast.Call):
-            if node.args:  # `nki.jit(f)` is a kernel, not a wrapper
-                return None
-            keywords = _literals(node.keywords)
-            node = node.func
-        meaning = meaning_of(node.id, scopes) if isinstance(node, ast.Name) else None
-        if isinstance(meaning, Alias) and depth < 8:
-            inner = self._wrapper(meaning.value, scopes, depth + 1)
-            if inner is None:
-                return None
-            return _Wrapper(inner.dotted, inner.api, {**inner.keywords, **keywords})
-        dotted = self._dotted(node, scopes)
-        if dotted is None:
-            return None
-        root, last = dotted.partition(".")[0], dotted.rpartition(".")[2]
-        api = self._apis[root]
-        return _Wrapper(dotted, api, keywords) if last in api.wrappers[root] else None
-
-    def _dotted(self, node: ast.expr, scopes: list[Scope]) -> str | None:
-        """The path in a known package that an expression leads to, as ``nki.isa.memset``."""
-        attributes: list[str] = []
-        while isinstance(node, ast.Attribute):
-            attributes.append(node.attr)
-            node = node.value
-        if not isinstance(node, ast.Name):
-            return None
-        attributes.reverse()
-        meaning = meaning_of(node.id, scopes)
-        if isinstance(meaning, Imported):
-            return self._origin(self._module, meaning, attributes)
-        if meaning is None and node.id not in self.globals:
-            return self._star_origin(node.id, attributes)
-        return None
-
-    def _origin(self, module: Module, imported: Imported, attributes: Sequence[str]) -> str | None:
-        """The dotted path in a known package that an imported name leads to, else ``None``."""
-        for _ in range(32):  # longer chains of re-exports are cycles
-            path = imported.module.split(".") if imported.module else []
-            if imported.level == 0 and path and path[0] in self._apis:
-                tail = [imported.original] if imported.original is not None else []
-                return ".".join([*path, *tail, *attributes])
-            names = list(attributes)
-            if imported.original is not None:
-                names.insert(0, imported.original)
-            if not names:
-                return None
-            step = self._project.resolve_from(module, imported.module, imported.level, names[0])
-            if step is None:
-                return None
-            module, name = step
-            if name is None:
-                if len(names) < 2:
-                    return None
-                name, attributes = names[1], names[2:]
-            else:
-                attributes = names[1:]
-            binding = module.bindings.get(name)
-            if binding is None or not binding.kind.imports:
-                return None
-            imported = import_of(binding)
-        return None
-
-    def _star_origin(self, name: str, attributes: Sequence[str]) -> str | None:
-        found = self._project.resolve_name(self._module, name)
-        if found is None:
-            for star in self._module.star_imports:
-                root = star.module.partition(".")[0]
-                api = self._apis.get(root)
-                if star.level == 0 and api is not None and name in api.wrappers[root]:
-                    return ".".join([star.module, name, *attributes])
-            return None
-        module, inner = found
-        binding = None if inner is None else module.bindings.get(inner)
-        if binding is None or not binding.kind.imports:
-            return None
-        return self._origin(module, import_of(binding), attributes)
-
-    def _target(self, node: ast.expr, scopes: list[Scope]) -> tuple[Module, Local] | None:
-        """The function that is wrapped, where it is known which one that is."""
-        attributes: list[str] = []
-        while isinstance(node, ast.Attribute):
-            attributes.append(node.attr)
-            node = node.value
-        if not isinstance(node, ast.Name):
-            return None
-        attributes.reverse()
-        meaning = meaning_of(node.id, scopes)
-        if isinstance(meaning, Local):
-            return None if attributes else (self._module, meaning)
-        if isinstance(meaning, Alias) and not attributes and isinstance(meaning.value, ast.Name):
-            again = meaning_of(meaning.value.id, scopes)
-            return (self._module, again) if isinstance(again, Local) else None
-        names = list(attributes)
-        if isinstance(meaning, Imported):
-            if meaning.original is not None:
-                names.insert(0, meaning.original)
-            if not names:
-                return None
-            found = self._project.resolve_from(
-                self._module, meaning.module, meaning.level, names.pop(0)
-            )
-        elif meaning is None and node.id not in self.globals:
-            found = self._project.resolve_name(self._module, node.id)
-        else:
-            return None
-        while found is not None and found[1] is None and names:
-            found = self._project.resolve_name(found[0], names.pop(0))
-        if found is None or names:
-            return None
-        module, name = found
-        if name is None:
-            return None
-        local = _top_level_function(module, name)
-        return None if local is None else (module, local)
-
-
-def _literals(keywords: Sequence[ast.keyword]) -> dict[str, object]:
-    found: dict[str, object] = {}
-    for keyword in keywords:
-        if keyword.arg is None:
-            continue
-        try:
-            found[keyword.arg] = ast.literal_eval(keyword.value)
-        except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-            continue  # not a literal
-    return found
-
-
-def _top_level_function(module: Module, name: str) -> Local | None:
-    binding = module.bindings.get(name)
-    if binding is None or binding.kind is not BindingKind.FUNCTION or name in module.broken:
-        return None
-    for statement in module.syntax():
-        if not first_line_of(statement) <= binding.line <= last_line_of(statement):
-            continue
-        for node in nodes.walk(statement):
-            if isinstance(node, FUNCTIONS) and (node.name, node.lineno) == (
-                name,
-                binding.def_line,
-            ):
-                return Local(node, name, False)
-    return None
-
 
 def _entry(
-    module: Module, local: Local, dialect: str, how: How, wrapper: _Wrapper | None = None
+    module: Module, local: Local, dialect: str, how: How, wrapper: Wrapper | None = None
 ) -> KernelEntry:
     return KernelEntry(
         module.path,
@@ -620,6 +476,27 @@ def _entry(
         "" if wrapper is None else wrapper.dotted,
         {} if wrapper is None else wrapper.keywords,
         local.nested,
+    )
+
+
+def _lambda_entry(
+    module: Module, node: ast.Lambda, prefix: str, name: str | None, wrapper: Wrapper
+) -> KernelEntry:
+    """A lambda goes by the name that it, or what is made of it, is assigned to."""
+    line = module.lines[node.lineno - 1]
+    column = len(line.encode("utf-8", "replace")[: node.col_offset].decode("utf-8", "replace"))
+    span = ir.Span(str(module.path), node.lineno, column, node.lineno, column + len("lambda"))
+    return KernelEntry(
+        module.path,
+        prefix + (name or "<lambda>"),
+        node.lineno,
+        span,
+        wrapper.api.dialect,
+        How.WRAPPED,
+        wrapper.dotted,
+        wrapper.keywords,
+        nested=bool(prefix),
+        anonymous=True,
     )
 
 

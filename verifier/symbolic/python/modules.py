@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from verifier.source import ir
+from verifier.source import fragments, ir
 from verifier.source.order import Order
 from verifier.source.outline import BindingKind
 from verifier.source.scopes import bound_by
@@ -229,6 +229,10 @@ def global_value(vm: VM, module: Module, name: str) -> object:
         found = vm.project.resolve_name(module, name)
         if found is not None:
             return resolved(vm, *found)
+        implied = fragments.meaning(module, name)
+        value = None if implied is None else vm.dialect.root(implied)
+        if value is not None:
+            return value
         hidden = globals_.hiding and name in vm.language.builtins
         return _hidden(name, globals_.hiding) if hidden else UNBOUND
     if not _is_pending(module, name, globals_):

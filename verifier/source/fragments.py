@@ -1,0 +1,44 @@
+"""Parts of files, as documents and questions show them: a kernel without the imports above it.
+
+The decorator leaves no doubt about them: its package is bound nowhere, and nothing could bind it.
+Such a text is read as if the imports that everybody writes stood above it.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Mapping
+
+from verifier.source import apis
+from verifier.source.project import Module
+
+
+def meaning(module: Module, name: str) -> str | None:
+    """The dotted module that a name stands for which a fragment does not bind, else None."""
+    if name not in apis.shorthands() or name in module.bindings:
+        return None
+    return implied(module.bindings, module.star_imports, module.syntax()).get(name)
+
+
+def implied(
+    bound: Iterable[str], stars: Iterable[object], statements: Iterable[ast.stmt]
+) -> Mapping[str, str]:
+    """The names that a text uses as if they were imported, with what they stand for.
+
+    It binds the names ``bound``, and what ``stars`` import.
+    """
+    known = set(bound)
+    if any(True for _ in stars):
+        return {}
+    for statement in statements:
+        if not isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            continue
+        for decorator in statement.decorator_list:
+            func = decorator.func if isinstance(decorator, ast.Call) else decorator
+            if not isinstance(func, ast.Attribute) or not isinstance(func.value, ast.Name):
+                continue
+            root = func.value.id
+            api = apis.by_package().get(apis.shorthands().get(root, ""))
+            if api is not None and root not in known and func.attr in api.wrappers[root]:
+                return {name: path for name, path in api.shorthands.items() if name not in known}
+    return {}
