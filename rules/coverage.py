@@ -150,6 +150,7 @@ _SAME_AS: Final[dict[str, str]] = {
     "M117": "MMX08",
     "M118": "MMU05",
     "M132": "DTR05",
+    "M136": "MMU26",
     "M135": "N10",
     "X08": "P07",
     "X70": "P07",
@@ -177,6 +178,7 @@ _REASONS: Final[dict[str, str]] = {
     "signatures": "held by the signature tables of the API generations, which calls are bound to",
     "release": "depends on the release of the SDK or of the instance, which no kernel states",
     "meaning": "a use that is legal and may be meant: nothing in the text says what was",
+    "simulator": "about what the vendor's simulator does or does not do, not about kernels",
     "later": "not enforced yet",
 }
 
@@ -259,9 +261,10 @@ _WHY: Final[dict[str, dict[str, str]]] = {
         "M": "035 038 043 063 069 077 092 112 113 118",
     },
     "release": {"L": "76"},
+    "simulator": {"ACT": "15", "L": "72"},
     "meaning": {"BNA": "03", "TOP": "09"},
     "documentation": {"DX": "01-15"},
-    "question": {"G": "43 45", "OQ": "01-43"},
+    "question": {"G": "43 45", "MMU": "24", "OQ": "01-43"},
     "accepted": {
         "MMU": "17",
         "X": "44",

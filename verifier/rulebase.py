@@ -243,15 +243,14 @@ def all_rules() -> Sequence[Rule]:
 
 def _derived(rule: Rule, instructions: Sequence[Instruction]) -> Rule:
     """The rule with the functions it judges and the facts it enforces, out of descriptions."""
+    if rule.enforces is not None:
+        found = {i.name: tuple(rule.enforces(i)) for i in instructions}
+        facts = sorted({fact for each in found.values() for fact in each} - {*rule.facts})
+        names = tuple(name for name, each in found.items() if each)
+        rule = replace(rule, facts=(*rule.facts, *facts), operations=names)
     if rule.concerns is not None:
-        names = tuple(i.name for i in instructions if rule.concerns(i))
-        return replace(rule, operations=names)
-    if rule.enforces is None:
-        return rule
-    found = {i.name: tuple(rule.enforces(i)) for i in instructions}
-    facts = sorted({fact for each in found.values() for fact in each} - {*rule.facts})
-    names = tuple(name for name, each in found.items() if each)
-    return replace(rule, facts=(*rule.facts, *facts), operations=names)
+        rule = replace(rule, operations=tuple(i.name for i in instructions if rule.concerns(i)))
+    return rule
 
 
 def find(key: str) -> Rule | None:

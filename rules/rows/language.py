@@ -129,6 +129,7 @@ FUNCTIONS: Final = (
         "trn1",
     ),
     _value("language-broadcast", "L30", "nl.broadcast_to(t[:, 0:{{2||1}}], shape=(96, 40))"),
+    beside("api-signature", "L46", "u = nl.greater({{1.0||a_t}}, 2.0)\n"),
     Row(
         "view-precondition",
         "L31",

@@ -71,11 +71,13 @@ class Reduction:
 
     ``before``: the generation from which on that is so, as it is said now. Until then axis 1 stood
     for the last of several, as the fact ``loosely`` says; without one any free axes would do.
+    ``keeps``: the generation from which on the axes stay in the result whatever is asked for.
     """
 
     fact: str
     before: str
     loosely: str = ""
+    keeps: str = ""
 
 
 @dataclass(frozen=True, slots=True)

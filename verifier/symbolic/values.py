@@ -140,11 +140,12 @@ class Enumerator:
 
     ``kind`` is ``op``, ``engine``, ``reduce_cmd``, ``dge_mode``, ``oob_mode``, ``perf_mode``,
     ``dma_engine``, ``nc_version``, ``buffer`` ...; ``name`` its canonical name (``add``,
-    ``vector``).
+    ``vector``). ``written``: another name that the text has for it, which says the same.
     """
 
     kind: str
     name: str
+    written: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)

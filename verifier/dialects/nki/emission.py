@@ -9,6 +9,7 @@ from typing import Final
 from verifier.dialects.binding import Bound, is_known
 from verifier.dialects.nki import beta1, handles, names
 from verifier.dialects.nki.binding import REMOVED_RULE, SIGNATURE_RULE, spoken
+from verifier.dialects.nki.results import Like
 from verifier.dialects.nki.versions import newer
 from verifier.hardware.engines import Engine
 from verifier.hardware.memories import Buffer
@@ -216,8 +217,29 @@ def _unknown_result(
     """A tensor of which nothing is known."""
     if gathered.missing:
         return Missing(f"the result of {text}", api=True)
+    if _only_numbers(instruction, gathered.operands):
+        machine.check(
+            SIGNATURE_RULE,
+            FALSE,
+            span,
+            f"an operand of `{text}` is a tile",
+            f"`{text}` is given numbers alone",
+            facts=("L46",),
+            help=("compute it in Python, or give it a tile",),
+        )
+        return Missing(f"the result of {text}", api=True)
     machine.unmodelled(spoken(instruction.name), span)
     return Opaque(f"the result of {text}, whose shape is not known")
+
+
+def _only_numbers(instruction: Instruction, operands: Mapping[str, Operand]) -> bool:
+    """Whether a comparison or a logical function is given no tile (NKI-L46)."""
+    if not (isinstance(instruction.result, Like) and instruction.result.truth):
+        return False
+    names = [role.name for role in instruction.roles if role.takes is Takes.VECTOR]
+    values = [operands[name].value for name in names if name in operands]
+    numbers = all(isinstance(value, (Expr, int, float)) for value in values)
+    return len(values) == len(names) and numbers
 
 
 def _mark_intermediates(reads: Sequence[tuple[str, View]], span: Span) -> None:

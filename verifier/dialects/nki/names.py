@@ -305,7 +305,7 @@ def _language(owner: ApiRef, attr: str) -> object | None:
 
 def _isa(owner: ApiRef, attr: str) -> object | None:
     if attr in ENGINE_ALIASES:
-        return Enumerator("engine", ENGINE_ALIASES[attr])
+        return Enumerator("engine", ENGINE_ALIASES[attr], written=attr)
     full = f"isa.{attr}"
     if attr in ENUMS or full in _CLASSES or generations_with(full):
         return ApiRef(full, owner.generation)

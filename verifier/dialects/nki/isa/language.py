@@ -145,6 +145,8 @@ def _reduction(name: str) -> Instruction:
     dtype = "dtype.bool_" if name == "all" else "None"
     keeps = "" if name in ("all", "var") else ", keepdims=False"
     later = "" if name == "all" else ", keepdims=False"
+    # `var` keeps the reduced dimensions whatever is asked for (NKI-L51)
+    kept = "0.3" if name == "var" else ""
     return language(
         name,
         f"{name} along axes",
@@ -152,9 +154,8 @@ def _reduction(name: str) -> Instruction:
         tile("x", on_chip("NKI-L56")),
         reads=(folded_over("x", "axis"),),
         engine=Engine.VECTOR,
-        # `var` keeps the reduced dimensions whatever is asked for (NKI-L51)
-        result=Reduced("x", keeps="0.3" if name == "var" else ""),
-        reduces=Reduction("NKI-L50", "0.3"),
+        result=Reduced("x", keeps=kept),
+        reduces=Reduction("NKI-L50", "0.3", keeps=kept),
     )
 
 
