@@ -507,7 +507,8 @@ OWN_NUMBERS = {
     "rules/nki/operators/kinds.py:_LISTED",
     "rules/nki/twins.py:_GATHERED",
     "rules/nki/twins.py:_VECTORS",
-    "rules/tpu/memory.py:_WITNESSES",
+    "rules/tpu/undefined.py:_LARGEST",
+    "rules/tpu/undefined.py:_WITNESSES",
 }
 #: Calls that hold a rule's documentation and its examples.
 DOCUMENTATION = {"Rule", "advise", "Twin", "kernel", "variants", "format"}

@@ -16,6 +16,7 @@ from rules.memory.samples import determined, possible
 from rules.memory.words import (
     allocation_note,
     coordinate_name,
+    decides_note,
     element,
     partly_written,
     region,
@@ -245,11 +246,12 @@ def undefined_read(event: UndefinedRead, target: Target) -> Iterator[Check]:
     """Something in a run hangs on what nothing wrote."""
     origin, use = event.origin, event.use
     when = _When.BEFORE_ALL if origin.partly else _When.BEFORE
-    same = use.line <= origin.span.line <= use.end_line and use.path == origin.span.path
-    notes = () if same else (Note(use, f"what became of it decides here: {event.why}"),)
     yield replace(
         _written_before(origin.name, origin.span, when, "NKI-B20"),
-        notes=(*notes, Note(origin.allocated, f"`{origin.name}` is allocated here")),
+        notes=(
+            *decides_note(origin.span, use, event.why),
+            Note(origin.allocated, f"`{origin.name}` is allocated here"),
+        ),
     )
 
 
@@ -265,8 +267,7 @@ def undefined_lanes(event: UndefinedLanes, target: Hardware) -> Iterator[Check]:
     span = operation.span_of(role)
     yield replace(
         _written_before(view.name, span, when, "PPL-B12", adder if adds else ""),
-        notes=(allocation_note(view.storage),),
-        severity=None if event.certain else "warning",
+        notes=(*decides_note(span, event.use, event.why), allocation_note(view.storage)),
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from verifier.rulebase import Note
+from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.memory.index import Access
@@ -186,3 +187,9 @@ def partly_written(view: View, writes: Sequence[Access]) -> list[int]:
                 out.append(dimension)
                 break
     return out
+
+
+def decides_note(read: Span, use: Span, why: str) -> tuple[Note, ...]:
+    """Where what is undefined decides, and how, if that is not where it was read."""
+    same = use.line <= read.line <= use.end_line and use.path == read.path
+    return () if same else (Note(use, f"what became of it decides here: {why}"),)

@@ -12,7 +12,7 @@ from verifier.hardware.chips import Chip
 from verifier.rulebase import Check, Note
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool
-from verifier.symbolic.lanes import LocalTensor, stores
+from verifier.symbolic.lanes import LocalTensor
 from verifier.symbolic.memory.lives import exclusive
 
 
@@ -50,8 +50,7 @@ def read_of_destroyed(
             again, exact = _written_again(chip, read, before, between)
             predicate = E.or_(disjoint, again)
             if predicate is not E.TRUE:
-                whole = not between and kit.holds_all(chip, before.work.tensor, read.tensor)
-                yield _check(chip, read, before.work, predicate, ranges, whole, exact)
+                yield _check(chip, read, before.work, predicate, ranges, exact)
 
 
 def _before(work: Use, read: Use, kept: int) -> Iterator[_Before]:
@@ -122,10 +121,8 @@ def _check(
     work: Instance,
     predicate: Bool,
     ranges: tuple[Bool, ...],
-    whole: bool,
     exact: bool,
 ) -> Check:
-    """``whole``: nothing of what is read was written again."""
     role, name = words(read.touch.role), function(read.operation)
     used, by = words(work.use.touch.role), function(work.use.operation)
     return Check(
@@ -141,7 +138,6 @@ def _check(
         ),
         notes=(Note(work.use.span, f"a work tensor of `{by}`: what was in it is gone"),),
         help=("give the function a work tensor of its own, or read before it is called",),
-        severity=None if whole or stores(read.operation.touches) else "warning",
         exact=exact,
         reason="" if exact else "whether it was written again is not known exactly",
         path=read.path,

@@ -59,7 +59,7 @@ class Use:
         return replace(self.tensor, shape=(n, c, h, E.minimum(w, columns)))
 
     def taken_of(self, index: Quad, half: Expr) -> tuple[Bool, ...]:
-        """That it takes an element of the tensor; ``half``: which of a pair of weights."""
+        """That it takes an element of the tensor; ``half``: which part of its bytes is meant."""
         placed = self._placed
         n, c, _, w = index
         if placed is not None and placed.columns:

@@ -1,35 +1,30 @@
-"""Local memory over time: what is still needed, and what was never written."""
+"""Local memory over time: what is still needed."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import product
+from dataclasses import dataclass
 from typing import Final
 
-from rules.tpu import covering, destroyed, flow, kit, written
+from rules.tpu import flow, kit
 from rules.tpu.examples import pair
 from rules.tpu.flow import Instance, Use, Uses
 from rules.tpu.kit import function, words
 from verifier.dialects.names import OKK
 from verifier.hardware.chips import Chip
-from verifier.rulebase import Check, Monitor, Note, Replayed, Rule, register
-from verifier.source.ir import Span
+from verifier.rulebase import Check, Note, Rule, register
 from verifier.symbolic import expr as E
-from verifier.symbolic.expr import Bool, Expr
-from verifier.symbolic.lanes import LocalTensor, stores
-from verifier.symbolic.memory.events import UndefinedLanes
+from verifier.symbolic.expr import Bool
+from verifier.symbolic.lanes import LocalTensor
 from verifier.symbolic.tensors import Loop
 from verifier.symbolic.trace import Trace
 
 #: iterations back in which the write that a read is about is looked for: pipelines of three stages
 _AGES: Final = (1, 2)
-#: ways to choose iterations of a write that are tried for one read
-_WITNESSES: Final = 48
 
 
 @dataclass(frozen=True, slots=True)
-class _Source:
+class Source:
     """The write whose data a read is about: where it is, and how many iterations ago of a loop."""
 
     write: Instance
@@ -40,7 +35,7 @@ class _Source:
     filled: Loop | None = None
 
 
-def _held(use: Use, put: E.Substitution, conditions: set[int]) -> bool:
+def held(use: Use, put: E.Substitution, conditions: set[int]) -> bool:
     return all(id(put.bool(fact)) in conditions for fact in use.path)
 
 
@@ -48,9 +43,9 @@ def _held(use: Use, put: E.Substitution, conditions: set[int]) -> bool:
 Fit = Callable[[Chip, LocalTensor, LocalTensor], bool]
 
 
-def _source(
+def source_of(
     chip: Chip, read: Use, writes: Sequence[Use], fits: Fit = kit.holds_all
-) -> _Source | None:
+) -> Source | None:
     """The last write before a read that certainly holds all that is read, as far as folding tells.
 
     It is in the same iteration, or one or two iterations ago of a loop around both, or in a loop
@@ -62,8 +57,8 @@ def _source(
         if write.order >= read.order or flow.shared(write.loops, read.loops) != depth:
             continue
         nowhere = E.Substitution({})
-        if _held(write, nowhere, conditions) and fits(chip, write.tensor, read.tensor):
-            return _Source(Instance(write, write.tensor, ()), depth, 0)
+        if held(write, nowhere, conditions) and fits(chip, write.tensor, read.tensor):
+            return Source(Instance(write, write.tensor, ()), depth, 0)
     for depth in range(len(read.loops), 0, -1):
         for age in _AGES:
             put = flow.back(read.loops, depth - 1, age)
@@ -72,7 +67,7 @@ def _source(
                     continue
                 found = flow.at(write, put)
                 if found is not None and fits(chip, found.tensor, read.tensor):
-                    return _Source(found, depth, age)
+                    return Source(found, depth, age)
     for write in reversed(writes):
         depth = flow.shared(write.loops, read.loops)
         if write.order >= read.order or len(write.loops) != depth + 1:
@@ -82,12 +77,12 @@ def _source(
         put = E.Substitution({write.loops[depth].symbol: read.loops[depth].index})
         found = flow.at(write, put)
         if found is not None and fits(chip, found.tensor, read.tensor):
-            return _Source(found, depth, 0, write.loops[depth])
+            return Source(found, depth, 0, write.loops[depth])
     return None
 
 
 def _between(
-    read: Use, source: _Source, writes: Sequence[Use], sections: Mapping[int, int]
+    read: Use, source: Source, writes: Sequence[Use], sections: Mapping[int, int]
 ) -> Iterator[Instance]:
     """The writes that come between a read and the one that it is about.
 
@@ -164,7 +159,7 @@ def live_overlap(trace: Trace, chip: Chip) -> Iterable[Check]:
     }
     told: set[tuple[int, ...]] = set()
     for read in table.reads:
-        source = _source(chip, read, table.writes)
+        source = source_of(chip, read, table.writes)
         if source is None:
             continue
         for write in _between(read, source, table.writes, sections):
@@ -178,7 +173,7 @@ def live_overlap(trace: Trace, chip: Chip) -> Iterable[Check]:
                     yield check
                 continue
             yield check
-        own = _source(chip, read, table.writes, _coincide)
+        own = source_of(chip, read, table.writes, _coincide)
         if own is None or own.write.use is source.write.use:
             continue
         for write in _between(read, own, table.writes, sections):
@@ -191,7 +186,7 @@ def _key(read: LocalTensor, write: LocalTensor) -> tuple[int, ...]:
     return tuple(map(id, terms))
 
 
-def _is_lost(chip: Chip, table: Uses, read: Use, source: _Source, write: Instance) -> bool:
+def _is_lost(chip: Chip, table: Uses, read: Use, source: Source, write: Instance) -> bool:
     """Whether what was written for the read, at the very place, has no reader but this one.
 
     Then a write over all of it, for a tensor that starts elsewhere, is not meant to replace it.
@@ -231,7 +226,7 @@ def _anew(chip: Chip, read: Use, write: Instance, writes: Sequence[Use]) -> Bool
 
 
 def _whole(
-    chip: Chip, read: Use, source: _Source, write: Instance, writes: Sequence[Use], lost: bool
+    chip: Chip, read: Use, source: Source, write: Instance, writes: Sequence[Use], lost: bool
 ) -> Check:
     origin = source.write
     disjoint, ranges = kit.apart(chip, write.tensor, read.tensor)
@@ -314,353 +309,5 @@ register(
         sources=("OKKernel manual, layout", "OKKernel manual, programming_device"),
         failing=_OVERLAP[0],
         passing=_OVERLAP[1],
-    )
-)
-
-# ----------------------------------------------------------------------------- never written
-
-
-def uninitialised(trace: Trace, chip: Chip) -> Iterable[Check]:
-    """Per read: some write before it touches what is read, and the only one that does covers it.
-
-    What reaches beyond the end of its lane lies in the next one: then this is not told by lanes.
-    """
-    table = flow.uses(trace)
-    known = not trace.unmodelled
-    demands = tuple(item.condition for item in trace.assumptions)
-    beyond = [use.order for use in (*table.writes, *table.destroyed) if _leaves_lane(chip, use)]
-    for read in table.reads:
-        if _leaves_lane(chip, read) or any(order < read.order for order in beyond):
-            reason = "a tensor reaches beyond the end of its lane"
-            yield replace(_read_check(read, E.FALSE, exact=False), reason=reason)
-        else:
-            yield from _of_read(chip, read, table, known, demands)
-
-
-def _leaves_lane(chip: Chip, use: Use) -> bool:
-    """Whether a tensor certainly reaches beyond the end of a lane."""
-    return E.le(kit.block(chip, use.tensor).end, chip.local_bytes) is E.FALSE
-
-
-def _of_read(
-    chip: Chip, read: Use, table: Uses, known: bool, demands: tuple[Bool, ...]
-) -> Iterator[Check]:
-    partly = covering.leaves_out(chip, read, table.writes) if known else None
-    if partly is None:
-        found = written.covered(chip, read, table.writes, demands)
-    else:  # all places are numbers: this is exact
-        found = written.Covered(E.truth(not partly), True)
-    source = _source(chip, read, table.writes, kit.fills_all)
-    if partly is None and source is not None:
-        held = {id(fact) for fact in (*read.path, *read.within)}
-        happened = (fact for fact in source.write.facts if id(fact) not in held)
-        found = replace(found, predicate=E.or_(found.predicate, E.and_(*happened)))
-    if found.predicate is E.TRUE:
-        yield _read_check(read, E.TRUE, exact=True)
-        if source is not None and source.age == 0 and not source.write.facts:
-            since = source.write.use.order
-            yield from _destroyed(chip, read, table, known, source.depth, since)
-        else:
-            yield from _destroyed(chip, read, table, known)
-        return
-    predicate, exact = _written(chip, read, table.writes)
-    yield _read_check(read, predicate, exact and (known or predicate is E.TRUE))
-    if not exact and known and read.loops:
-        predicate, exact = _written(chip, read, table.writes, first=True)
-        if exact and predicate is not E.TRUE:
-            again = (E.ge(loop.index, 1) for loop in read.loops)
-            yield _read_check(read, E.or_(predicate, *again), exact=True)
-    if predicate is E.FALSE:
-        return
-    harm = None if _decides(chip, read, table) else "warning"
-    if partly:
-        yield replace(_left_out(read), severity=harm)
-    else:
-        part = _covered(chip, read, table.writes) if known else None
-        if part is not None:
-            yield replace(part, severity=harm)
-        nowhere = E.not_(predicate) if exact else E.FALSE
-        yield replace(_everywhere(read, found, nowhere, known), severity=harm)
-    yield from _destroyed(chip, read, table, known)
-
-
-def _decides(chip: Chip, read: Use, table: Uses) -> bool:
-    """Whether what is undefined in a read does harm: it is stored, or the result is used whole."""
-    if stores(read.operation.touches):
-        return True
-    results = [use for use in table.writes if use.operation is read.operation]
-    later = [
-        use for use in table.reads if use.order > read.order and use.operation is not read.operation
-    ]
-    return any(kit.fills_all(chip, use.tensor, made.tensor) for made in results for use in later)
-
-
-def _everywhere(read: Use, found: written.Covered, nowhere: Bool, known: bool) -> Check:
-    """Each element of a read was written before; ``nowhere``: none was, which is told."""
-    role, where = words(read.touch.role), found.where
-    exact = found.exact and known
-    return replace(
-        _left_out(read),
-        predicate=E.or_(found.predicate, nowhere),
-        given=(*read.within, *found.given),
-        values=()
-        if where is None
-        else (("a lane that is read", where.lane), ("a byte in it that is read", where.byte)),
-        exact=exact,
-        reason="" if exact else f"whether all of {role} was written before is not known",
-    )
-
-
-def _destroyed(
-    chip: Chip, read: Use, table: Uses, known: bool, depth: int = 0, since: int = -1
-) -> Iterator[Check]:
-    works = table.destroyed
-    for found in destroyed.read_of_destroyed(chip, read, depth, since, works, table.writes):
-        yield found if known else replace(found, exact=False)
-
-
-def _written(
-    chip: Chip, read: Use, writes: Sequence[Use], first: bool = False
-) -> tuple[Bool, bool]:
-    """Whether a write came before and touches what is read: the formula, and if it is exact.
-
-    Of a write in other iterations some are tried: the formula may be too strong then. With
-    ``first``, the loops around the read are in their first iteration.
-    """
-    if not writes:
-        return E.FALSE, True
-    cases: list[Bool] = []
-    exact = True
-    for write in reversed(writes):
-        if write.operation is read.operation and not write.loops:
-            continue
-        for condition, sure in _touched(chip, read, write, first):
-            if condition is E.TRUE:
-                return E.TRUE, True
-            cases.append(condition)
-            exact = exact and sure
-    return E.or_(*cases), exact
-
-
-def _covered(chip: Chip, read: Use, writes: Sequence[Use]) -> Check | None:
-    """Where one write of the same iteration is all that a read is about, it holds all of it."""
-    small, end = kit.block(chip, read.tensor), read.end(chip)
-    conditions = {id(fact) for fact in read.path} | {id(E.TRUE)}
-    write: Use | None = None
-    others: list[Use] = []
-    again: list[Bool] = []
-    for use in reversed(writes):
-        common = flow.shared(use.loops, read.loops)
-        if use.order >= read.order and not common:
-            continue
-        if use.operation is read.operation:
-            again += [E.ge(loop.index, 1) for loop in use.loops]
-            continue
-        if _depends(use, use.loops):
-            anywhere = flow.anywhere(use, 0)
-            if anywhere is None or _meet(chip, anywhere.tensor, read.tensor) is E.FALSE:
-                continue
-            if len(use.loops) > common:
-                return None  # something of it may have been written in other iterations
-            again += [E.ge(loop.index, 1) for loop in use.loops if _depends(use, (loop,))]
-        if _meet(chip, use.tensor, read.tensor) is E.FALSE:
-            continue
-        others.append(use)
-        big = kit.block(chip, use.tensor)
-        same = use.order < read.order and common == len(use.loops)
-        if same and E.le(big.start, small.start) is E.TRUE and big.lane is small.lane:
-            write = use if write is None or kit.holds_all(chip, use.tensor, write.tensor) else write
-    if write is None or not _held(write, E.Substitution({}), conditions):
-        return None
-    inner = [use for use in others if not kit.holds_all(chip, write.tensor, use.tensor)]
-    meets = [_meet(chip, use.tensor, read.tensor) for use in inner]
-    big = kit.block(chip, write.taken)
-    lanes = E.or_(E.le(small.channels, big.channels), _rounds(chip, write.taken, end))
-    whole = E.and_(lanes, E.le(end, big.end))
-    there = _meet(chip, write.tensor, read.tensor)
-    inside = E.or_(whole, E.not_(there), *meets, *again)
-    if inside is E.TRUE:
-        return None
-    check = _read_check(read, inside, exact=True)
-    role = words(read.touch.role)
-    wrote = f"`{function(write.operation)}`"
-    return replace(
-        check,
-        text=f"all that {role} of `{function(read.operation)}` reads was written before",
-        message=f"{role} of `{function(read.operation)}` reaches beyond what was written there",
-        given=(*read.within, *kit.nonempty(read.tensor.shape)),
-        values=(
-            (f"channels that {wrote} wrote", big.channels),
-            ("channels that are read", small.channels),
-            (f"bytes in a lane that {wrote} wrote end at", big.end),
-            ("bytes in a lane that are read end at", end),
-        ),
-        notes=(Note(write.span, "what is read was written here"),),
-    )
-
-
-def _left_out(read: Use) -> Check:
-    """Some bytes of a read were written, and some certainly were not."""
-    role = words(read.touch.role)
-    return replace(
-        _read_check(read, E.FALSE, exact=True),
-        text=f"all that {role} of `{function(read.operation)}` reads was written before",
-        message=f"{role} of `{function(read.operation)}` reaches beyond what was written there",
-    )
-
-
-def _rounds(chip: Chip, wrote: LocalTensor, end: Expr) -> Bool:
-    """Whether a write goes round all lanes, and full rounds of it reach up to a byte of each.
-
-    In the last round it may leave lanes out: of several batches each has such a gap then.
-    """
-    n, channels, h, w = wrote.shape
-    rest = E.mod(channels, chip.lanes)
-    full = kit.block(chip, replace(wrote, shape=(n, channels - rest, h, w)))
-    gapless = E.or_(E.eq(rest, 0), E.le(n, 1))
-    return E.and_(E.le(chip.lanes, channels), gapless, E.le(end, full.end))
-
-
-def _touched(chip: Chip, read: Use, write: Use, first: bool = False) -> Iterator[tuple[Bool, bool]]:
-    common = flow.shared(write.loops, read.loops)
-    if write.order < read.order:
-        yield from _chosen(chip, read, write, common, None)
-    if first:
-        return
-    for level in range(common):
-        if write.order < read.order and not _depends(write, write.loops[level:common]):
-            continue  # the same iteration does what the earlier one did
-        yield from _chosen(chip, read, write, level, read.loops[level])
-
-
-def _depends(write: Use, loops: Sequence[Loop]) -> bool:
-    wanted = {loop.symbol for loop in loops}
-    tensor = write.tensor
-    terms: list[Expr | Bool] = [tensor.address, *tensor.shape, *tensor.strides, *write.path]
-    terms += [loop.trips for loop in write.loops]
-    return any(symbol in wanted for term in terms for symbol in term.free())
-
-
-def _chosen(
-    chip: Chip, read: Use, write: Use, kept: int, loop: Loop | None
-) -> Iterator[tuple[Bool, bool]]:
-    """For iterations of the loops of a write that the read does not share: it touches the read.
-
-    With ``loop``, the first of them is an earlier iteration of it.
-    """
-    free = list(write.loops[kept:])
-    options: list[list[Expr]] = []
-    for position, own in enumerate(free):
-        if loop is not None and position == 0:
-            ago = [own.index - 1, own.index - 2, E.const(0)]
-            options.append(ago if _depends(write, (own,)) else ago[:1])
-        elif not _depends(write, (own,)):
-            options.append([E.const(0)])
-        else:
-            indices = [other.index for other in read.loops[kept:]]
-            options.append([*indices, E.const(0), own.trips - 1])
-    certain = all(len(values) == 1 for values in options)
-    if not certain:
-        general = flow.anywhere(write, kept)
-        if general is None or _meet(chip, general.tensor, read.tensor) is E.FALSE:
-            return  # in no iteration at all
-    for count, values in enumerate(product(*options)):
-        if count >= _WITNESSES:
-            return
-        put = E.Substitution({own.symbol: value for own, value in zip(free, values, strict=True)})
-        facts = [E.lt(values[0], loop.index)] if loop is not None else []
-        found = flow.at(write, put, *facts)
-        if found is None:
-            continue
-        meets = _meet(chip, found.tensor, read.tensor)
-        kept_facts = (fact for fact in found.facts if fact not in (*read.path, *read.within))
-        yield E.and_(meets, *kept_facts), certain
-
-
-def _meet(chip: Chip, written: LocalTensor, read: LocalTensor) -> Bool:
-    if kit.same_place(written, read):
-        return E.TRUE
-    return E.not_(kit.places_apart(chip, kit.block(chip, written), kit.block(chip, read)))
-
-
-def _read_check(read: Use, predicate: Bool, exact: bool) -> Check:
-    role = words(read.touch.role)
-    name = function(read.operation)
-    return replace(
-        _written_before(role, name, read.span, adds=read.touch.writes),
-        predicate=predicate,
-        given=() if predicate is E.TRUE else (*read.within, *kit.nonempty(read.tensor.shape)),
-        values=((f"{role} address", read.tensor.address),),
-        exact=exact,
-        reason="" if exact else "in which iteration it was written is not known exactly",
-        path=read.path,
-        order=read.order,
-    )
-
-
-def _written_before(role: str, name: str, span: Span, adds: bool, spoiled: bool = False) -> Check:
-    """What a function reads in local memory was written; ``spoiled``: but not left as it was."""
-    message = f"{role} of `{name}` is read, but nothing has written there before"
-    if adds:
-        message = f"`{name}` adds to {role}, which nothing has written before"
-    if spoiled:
-        message += " since a function had it as its work tensor"
-    return Check(
-        predicate=E.FALSE,
-        span=span,
-        text=f"what {role} of `{name}` reads was written before",
-        message=message,
-        facts=("OKK-P08", "OKK-Q06") if adds else ("ADR-07",),
-        help=("local memory holds whatever was there before: load or compute it first",),
-    )
-
-
-def undefined_lanes(event: UndefinedLanes, chip: Chip) -> Iterator[Check]:
-    """A function of a run reads what nothing wrote."""
-    operation, role = event.operation, event.role
-    adds = any(touch.role == role and touch.writes for touch in operation.touches)
-    span = kit.span_of(operation, role)
-    found = _written_before(words(role), function(operation), span, adds, event.spoiled)
-    yield replace(found, severity=None if event.certain else "warning")
-
-
-_UNWRITTEN = pair(
-    "weighted",
-    "x: okk.SystemAddr, w: okk.SystemAddr, y: okk.SystemAddr",
-    """\
-okk.initialize()
-shape = okk.dim4(1, 48, 4, 12)
-okk.gdma_32bit_cpy_S2L(0, x, shape, None, None)
-okk.gdma_32bit_cpy_S2L(1024, w, shape, None, None)
-okk.bdc_mul_C(@@, 0, 0.25, shape, None, None)
-okk.bdc_mac(4096, 0, 1024, shape, None, None, None)
-okk.gdma_32bit_cpy_L2S(y, 4096, shape, None, None)
-okk.poll()
-""",
-    "2048",
-    "4096",
-)
-
-register(
-    Rule(
-        id="okk-uninitialised-read",
-        code="OKK302",
-        family=OKK,
-        summary="what an operation reads in local memory was written before",
-        silent=True,
-        reason=(
-            "Local memory holds what the kernel before left there. Functions that add to their "
-            "result (mac, convolutions and products with result_add) read it as well. What a "
-            "function leaves in its work tensor means nothing."
-        ),
-        facts=("OKK-P08", "OKK-Q06", "OKK-049", "OKK-050", "ADR-07", "OKK-E01", "OKK-E02"),
-        on="trace",
-        check=uninitialised,
-        monitors=(Monitor(UndefinedLanes, undefined_lanes),),
-        replayed=Replayed(whole=True),
-        dialects=(OKK,),
-        sources=("OKKernel manual, fp32_nn",),
-        failing=_UNWRITTEN[0],
-        passing=_UNWRITTEN[1],
     )
 )

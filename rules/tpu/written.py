@@ -11,7 +11,7 @@ read may be proved, and is undecided otherwise.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from rules.tpu import flow, kit
@@ -21,6 +21,7 @@ from verifier.hardware.chips import Chip
 from verifier.layouts.strides import WORD_BYTES
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr, Sym
+from verifier.symbolic.lanes import Quad
 from verifier.symbolic.memory.known import Known
 from verifier.symbolic.memory.lives import exclusive
 from verifier.symbolic.regions import exists
@@ -42,6 +43,11 @@ class Element:
     size: int
     axes: tuple[tuple[Expr, Expr], ...]
     facts: tuple[Bool, ...]
+    #: image, channel, row and column of the element, and its slot
+    index: Quad
+    slot: Expr
+    #: which bytes of the element
+    part: Expr
 
     @property
     def ranges(self) -> tuple[Bool, ...]:
@@ -87,17 +93,18 @@ def element(
     itemsize = tensor.dtype.itemsize.const
     part = axis("part", E.const(itemsize // size))
     facts = [E.ge(place, first), E.lt(place, first + channels)]
-    facts += (put.bool(fact) for fact in use.taken_of((n, place - first, h, w), part))
+    quad = (n, place - first, h, w)
+    facts += (put.bool(fact) for fact in use.taken_of(quad, part))
     index = n * tensor.strides[0] + slot * tensor.strides[1]
     index = index + h * tensor.strides[2] + w * tensor.strides[3]
     start = tensor.address - first * chip.local_bytes
     byte = start + index * itemsize + part * size
     kept = tuple(fact for fact in facts if fact is not E.TRUE)
-    return Element(lane, byte, size, tuple(axes), kept)
+    return Element(lane, byte, size, tuple(axes), kept, quad, slot, part)
 
 
 @dataclass(frozen=True, slots=True)
-class _Way:
+class Way:
     """A use in one of the iterations before a read, whose indices are symbols of its own."""
 
     use: Use
@@ -110,36 +117,46 @@ class _Way:
         return (*(E.lt(index, count) for index, count in self.loops), *self.facts)
 
 
-def _ways(write: Use, read: Use) -> Iterator[_Way]:
-    """In which iterations a write precedes a read."""
+def ways(
+    write: Use, read: Use, inside: int = 0, also: Sequence[Bool] = ()
+) -> Iterator[tuple[Way, int | None]]:
+    """In which iterations a write precedes a read, in one iteration of the outer ``inside`` loops;
+    and of which loop it is an earlier one. ``also``: what matters of the write besides its place.
+    """
     common = flow.shared(write.loops, read.loops)
     precedes = write.order < read.order
-    if precedes and not exclusive(write.path, read.path):
-        yield _way(write, common, None)
-    for level in range(common):
-        if precedes and not depends(write, write.loops[level:common]):
+    if precedes and common >= inside and not exclusive(write.path, read.path):
+        yield _way(write, common, None), None
+    for level in range(inside, common):
+        if precedes and not depends(write, write.loops[level:common], also):
             continue  # the same iteration does what the earlier one did
-        yield _way(write, level, read.loops[level].index)
+        yield _way(write, level, read.loops[level].index), level
 
 
-def _way(write: Use, kept: int, below: Expr | None) -> _Way:
+def _way(write: Use, kept: int, below: Expr | None) -> Way:
     """``below``: the first index that is the write's own is less."""
     put, loops = flow.fresh(write, kept)
-    counts = [put.expr(loop.trips) for loop in loops]
-    if below is not None:
-        counts[0] = below
-    indices = tuple(put.expr(loop.index) for loop in loops)
-    moved = Use(write.operation, write.touch, kit.moved(write.tensor, put))
-    facts = tuple(put.bool(fact) for fact in write.path)
-    return _Way(moved, put, tuple(zip(indices, counts, strict=True)), facts)
+    found = moved(write, put, loops)
+    if below is None:
+        return found
+    (index, _), *others = found.loops
+    return replace(found, loops=((index, below), *others))
 
 
-def depends(write: Use, loops: Sequence[Loop]) -> bool:
+def moved(write: Use, put: E.Substitution, loops: Sequence[Loop]) -> Way:
+    """A write in the iteration that ``put`` says; ``loops``: those that it gives any index."""
+    counts = tuple((put.expr(loop.index), put.expr(loop.trips)) for loop in loops)
+    use = replace(write, tensor=kit.moved(write.tensor, put))
+    return Way(use, put, counts, tuple(put.bool(fact) for fact in write.path))
+
+
+def depends(write: Use, loops: Sequence[Loop], also: Sequence[Bool] = ()) -> bool:
     """Whether where or when a write happens depends on the index of one of the loops."""
     wanted = {loop.symbol for loop in loops}
     tensor = write.tensor
     terms: list[Expr | Bool] = [tensor.address, *tensor.shape, *tensor.strides, *write.path]
     terms += [loop.trips for loop in write.loops]
+    terms += also
     return any(symbol in wanted for term in terms for symbol in term.free())
 
 
@@ -156,41 +173,79 @@ class Covered:
     where: Element | None = None
 
 
-def covered(chip: Chip, read: Use, writes: Sequence[Use], facts: Iterable[Bool] = ()) -> Covered:
-    """When an element of a read, whichever, was written before."""
+@dataclass(frozen=True, slots=True)
+class Point:
+    """Some bytes of some element of a read, whichever, and what is known where it is read."""
+
+    element: Element
+    known: Known
+    given: tuple[Bool, ...]
+
+
+def point_of(
+    chip: Chip, read: Use, writes: Sequence[Use], facts: Iterable[Bool] = ()
+) -> Point | None:
+    """None: it is not known how many bytes an element has."""
     sizes = [use.tensor.dtype.itemsize for use in (read, *writes)]
     if not all(size.is_const for size in sizes):
-        return Covered(E.FALSE, False)
+        return None
     size = min(WORD_BYTES, *(size.const for size in sizes))
     known = Known((*facts, *read.path, *read.within), read.loops)
     known = known.also(kit.nonempty(read.tensor.shape), ())
     point = element(chip, read, size, known, E.Origin.POINT)
-    inside = known.also(point.ranges, ())
     given = (*point.ranges, *kit.nonempty(read.tensor.shape))
-    there: list[tuple[_Way, Element]] = []
+    ends = ((index, known.most(count)) for index, count in point.axes)
+    bounds = [E.lt(index, end) for index, end in ends if end is not None]
+    return Point(point, known.also((*point.ranges, *bounds), ()), given)
+
+
+def covered(chip: Chip, read: Use, writes: Sequence[Use], facts: Iterable[Bool] = ()) -> Covered:
+    """When an element of a read, whichever, was written before."""
+    point = point_of(chip, read, writes, facts)
+    if point is None:
+        return Covered(E.FALSE, False)
+    before = (way for write in reversed(writes) for way, _ in ways(write, read))
+    predicate, exact = there(chip, point, before)
+    return Covered(predicate, exact, point.given, point.element)
+
+
+def there(chip: Chip, point: Point, before: Iterable[Way]) -> tuple[Bool, bool]:
+    """When one of these writes has an element at a point; not exact: there may be others."""
+    wanted, inside = point.element, point.known
+    found: list[tuple[Way, Element]] = []
     cases: list[Bool] = []
-    for write in reversed(writes):
-        for way in _ways(write, read):
-            held = inside.also(way.within, ())
-            one = element(chip, way.use, size, held, E.Origin.AXIS, point.lane, way.put)
-            found = _matched(way, one, point)
-            if found is not None and inside.decide(found) is True:
-                return Covered(E.TRUE, True, given, point)
-            if found is not None and found is not E.FALSE:
-                cases.append(found)
-            there.append((way, one))
+    for way in before:
+        one = at(chip, point, way)
+        matched = _matched(way, one, wanted)
+        if matched is not None and inside.decide(matched) is True:
+            return E.TRUE, True
+        if matched is not None and matched is not E.FALSE:
+            cases.append(matched)
+        found.append((way, one))
     exact = True
-    for way, one in there:
-        formula, good = exists(
-            [(_symbol(index), count) for index, count in (*way.loops, *one.axes)],
-            [*way.facts, *one.facts, E.eq(one.byte, point.byte)],
-            decide=inside.decide,
-        )
+    for way, one in found:
+        formula, good = meets(point, way, one)
         if inside.decide(formula) is True:
-            return Covered(E.TRUE, True, given, point)
+            return E.TRUE, True
         cases.append(formula)
         exact = exact and good
-    return Covered(E.or_(*cases), exact, given, point)
+    return E.or_(*cases), exact
+
+
+def at(chip: Chip, point: Point, way: Way) -> Element:
+    """Some element of a write, in the lane of a point."""
+    held = point.known.also(way.within, ())
+    size, lane = point.element.size, point.element.lane
+    return element(chip, way.use, size, held, E.Origin.AXIS, lane, way.put)
+
+
+def meets(point: Point, way: Way, one: Element, facts: Sequence[Bool] = ()) -> tuple[Bool, bool]:
+    """When an element of a write of which these ``facts`` hold is at a point."""
+    return exists(
+        [(_symbol(index), count) for index, count in (*way.loops, *one.axes)],
+        [*way.facts, *one.facts, *facts, E.eq(one.byte, point.element.byte)],
+        decide=point.known.decide,
+    )
 
 
 def _symbol(index: Expr) -> Sym:
@@ -199,7 +254,7 @@ def _symbol(index: Expr) -> Sym:
     return atom
 
 
-def _matched(way: _Way, one: Element, point: Element) -> Bool | None:
+def _matched(way: Way, one: Element, point: Element) -> Bool | None:
     """That the element of a write is there which has the read's own steps, term by term.
 
     It is sufficient: the index of each step is what the step divides of the distance. None: the

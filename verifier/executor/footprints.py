@@ -104,7 +104,7 @@ def _axes(shape: tuple[int, ...]) -> tuple[tuple[Expr, ...], dict[str, Any]]:
     return symbols, numbers
 
 
-def _holds(when: When, operation: Operation) -> bool:
+def holds(when: When, operation: Operation) -> bool:
     return when.holds(operation) is not E.FALSE
 
 
@@ -132,7 +132,7 @@ def _numbers(line: Index | Line | None, numbers: dict[str, Any]) -> tuple[Any, .
         return None
 
 
-def _route(
+def route_to(
     read: Reads, call: Operation | _Call, shape: tuple[int, ...], target: tuple[int, ...]
 ) -> Route:
     """The route of an operand of the one shape to one of the other."""
@@ -168,16 +168,16 @@ def routes_of(operation: Operation, bounds: Mapping[str, Bound], role: str) -> l
     registers = instruction.footprint.accumulators
     found: list[Route] = []
     for read in instruction.footprint.reads_of(role):
-        if not _holds(read.when, operation):
+        if not holds(read.when, operation):
             continue
         if isinstance(read.fate, Decides):
-            found.append(_route(read, call, shape, ()))
+            found.append(route_to(read, call, shape, ()))
             continue
         if read.fate.to in bounds:
-            found.append(_route(read, call, shape, bounds[read.fate.to].place.shape))
+            found.append(route_to(read, call, shape, bounds[read.fate.to].place.shape))
         if registers is not None and registers.takes(operation, read):
             lanes = bounds[registers.lanes].place.shape[:1]
-            route = _route(read, call, shape, lanes or (1,))
+            route = route_to(read, call, shape, lanes or (1,))
             found.append(replace(route, to=ACCUMULATORS, why="", moved=False))
     if not found and instruction.footprint.writes_of(role):
         # what is added to
@@ -193,9 +193,7 @@ def written_part(operation: Operation, bounds: Mapping[str, Bound], role: str) -
         []
         if instruction is None
         else [
-            write
-            for write in instruction.footprint.writes_of(role)
-            if _holds(write.when, operation)
+            write for write in instruction.footprint.writes_of(role) if holds(write.when, operation)
         ]
     )
     if len(writes) != 1 or "[" in role:
@@ -209,9 +207,9 @@ def copied(operation: Operation, bounds: Mapping[str, Bound]) -> str | None:
     if instruction is None or instruction.footprint.orders:
         return None
     reads = [
-        r for r in instruction.footprint.reads if r.role in bounds and _holds(r.when, operation)
+        r for r in instruction.footprint.reads if r.role in bounds and holds(r.when, operation)
     ]
-    writes = [w for w in instruction.footprint.writes if _holds(w.when, operation)]
+    writes = [w for w in instruction.footprint.writes if holds(w.when, operation)]
     if len(reads) != 1 or len(writes) != 1 or bounds.keys() != {reads[0].role, "dst"}:
         return None
     (read,), (write,) = reads, writes

@@ -184,6 +184,7 @@ class ByteMemory:
         "data",
         "flags",
         "full",
+        "origins",
         "size",
         "spoiled",
         "stored",
@@ -212,6 +213,8 @@ class ByteMemory:
         self.consumed = False
         self.writer: object = None
         self.flags: Bytes | None = None
+        #: of bytes that were made of undefined ones the number of a read of these, else 0
+        self.origins: Bytes | None = None
         #: whether anything was written to it
         self.touched = False
         #: whether some function left intermediate results in it
@@ -299,6 +302,35 @@ class ByteMemory:
             return
         for _, window in self._windows(self._record(), place, word):
             window[...] = one
+        self._forget(place)
+
+    def _forget(self, place: Place) -> None:
+        if self.origins is not None:
+            for _, window in self._windows(self.origins, place, _WORDS[place.itemsize]):
+                window[...] = 0
+
+    def spoil(self, place: Place, origins: Bytes) -> None:
+        """Elements of a tensor were made of what is undefined: by which read, or 0."""
+        if self.full or not self.tracked:
+            return
+        if self.origins is None:
+            self.origins = np.zeros(max(1, self.size), np.uint8)
+        word = _WORDS[place.itemsize]
+        ones = word.type(_ONES[place.itemsize])
+        self._put(self.origins, place, origins.astype(word) * ones)
+        self._put(self._record(), place, np.where(origins > 0, 0, ones).astype(word))
+
+    def undefined(self, place: Place, new: int) -> Bytes:
+        """By which read each element of a tensor is undefined, 0 where it is defined; ``new``: what
+        nothing has written or made of anything."""
+        word = _WORDS[place.itemsize]
+        ones = word.type(_ONES[place.itemsize])
+        lost = self._gather(self._record(), place, word) != ones
+        if self.origins is None:
+            return np.where(lost, new, 0).astype(np.uint8)
+        known = np.ascontiguousarray(self._gather(self.origins, place, word))
+        origins = known.view(np.uint8).reshape(*place.shape, place.itemsize).max(axis=-1)
+        return np.where(lost, np.where(origins > 0, origins, new), 0).astype(np.uint8)
 
     def unmark(self, place: Place) -> None:
         """What is in the bytes of a tensor means nothing any more."""
@@ -307,6 +339,7 @@ class ByteMemory:
         self.spoiled = True
         for _, window in self._windows(self._record(), place, _WORDS[place.itemsize]):
             window[...] = 0
+        self._forget(place)
 
     def written(self, place: Place) -> bool:
         """Whether every byte of a tensor was written (or cannot be told)."""

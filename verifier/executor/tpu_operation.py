@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from verifier.executor.lanes import (
     local_place,
     system_place,
 )
+from verifier.executor.lost import Spoilt, Used, follow
 from verifier.executor.pipelines import Pipelines
 from verifier.executor.races import Races
 from verifier.executor.semantics.casts import NUMPY
@@ -41,8 +42,8 @@ from verifier.hardware.engines import Engine
 from verifier.hardware.memories import Buffer
 from verifier.symbolic import expr as E
 from verifier.symbolic.instruction import Trait
-from verifier.symbolic.lanes import SystemAddress, stores
-from verifier.symbolic.memory.events import StagesShared, UndefinedLanes
+from verifier.symbolic.lanes import SystemAddress
+from verifier.symbolic.memory.events import StagesShared
 from verifier.symbolic.tensors import Storage, View
 from verifier.symbolic.trace import Operation
 
@@ -161,7 +162,7 @@ def execute(machine: ConcreteMachine, operation: Operation) -> None:
         return
     try:
         used = list(_used(machine, operation))
-        _before(machine, operation, used)
+        spoilt = _before(machine, operation, used)
         shared = _parts_of(operation, used) if several(machine.program) else []
         held = _stores(machine).before(shared) if shared else []
         if machine.options.shapes_only:
@@ -177,6 +178,7 @@ def execute(machine: ConcreteMachine, operation: Operation) -> None:
         if shared:
             _stores(machine).after(machine.program, operation, shared, held)
         _destroyed(machine, used)
+        spoilt.mark()
     except OutsideError as error:
         if _reported(machine):
             return
@@ -194,7 +196,7 @@ def _stores(machine: ConcreteMachine) -> Stores:
     return found
 
 
-def _parts_of(operation: Operation, used: list[_Used]) -> list[Part]:
+def _parts_of(operation: Operation, used: list[Used]) -> list[Part]:
     """The operands of an operation of one of several cores."""
     found = []
     for each in used:
@@ -224,20 +226,21 @@ def _computed(function: Function, operation: Operation, operands: LaneOperands) 
         ) from None
 
 
-def _before(machine: ConcreteMachine, operation: Operation, used: list[_Used]) -> None:
-    """Note who writes where, and report what is read and means nothing."""
+def _before(machine: ConcreteMachine, operation: Operation, used: list[Used]) -> Spoilt:
+    """Note who writes where, and report what is read, means nothing and decides something."""
     _share(machine, operation, used)
+    reads = {}
     for each in used:
         if each.writes:
             each.region.memory.writer = operation.span_of(each.role)
         if each.reads:
             each.region.memory.consumed = True
-            there = ((memory, _there(machine, memory, place)) for memory, place in each.parts)
-            if not all(memory.written(place) for memory, place in there):
-                _unwritten(machine, operation, each)
+            parts = [(memory, _there(machine, memory, place)) for memory, place in each.parts]
+            reads[each.role] = parts
+    return follow(machine, operation, used, reads)
 
 
-def _share(machine: ConcreteMachine, operation: Operation, used: list[_Used]) -> None:
+def _share(machine: ConcreteMachine, operation: Operation, used: list[Used]) -> None:
     """Note what a core does to memory that others see."""
     races, core = machine.state.get("races"), machine.state.get("core")
     if not isinstance(races, Races) or not isinstance(core, int):
@@ -260,7 +263,7 @@ def _reported(machine: ConcreteMachine) -> bool:
     return machine.options.shapes_only and not machine.clean
 
 
-def _destroyed(machine: ConcreteMachine, used: list[_Used]) -> None:
+def _destroyed(machine: ConcreteMachine, used: list[Used]) -> None:
     """Work tensors mean nothing any more; a result that lies over one is its own fault."""
     for each in used:
         for memory, place in each.parts if each.destroys else ():
@@ -298,22 +301,10 @@ def _handed(
         machine.meet(StagesShared(storage.name, storage.span, found.span))
 
 
-@dataclass(slots=True)
-class _Used:
-    """A tensor operand, and the parts of it that an operation uses."""
-
-    role: str
-    region: Region
-    parts: list[tuple[ByteMemory, Place]]
-    reads: bool
-    writes: bool
-    destroys: bool = False
-
-
-def _used(machine: ConcreteMachine, operation: Operation) -> Iterator[_Used]:
+def _used(machine: ConcreteMachine, operation: Operation) -> Iterator[Used]:
     for touch in operation.touches:
         found = region(machine, touch.tensor)
-        yield _Used(
+        yield Used(
             touch.role,
             found,
             list(parts(machine, operation, touch)),
@@ -332,7 +323,7 @@ def _used(machine: ConcreteMachine, operation: Operation) -> Iterator[_Used]:
         _handed(machine, operation, role, view.storage, writes)
         # of a source that is larger than what is made of it, only so much is used
         part = view_region(machine, _within_frame(accessed if view.exact else view))
-        yield _Used(role, found, [(part.memory, part.place)], reads, writes)
+        yield Used(role, found, [(part.memory, part.place)], reads, writes)
 
 
 def _within_frame(view: View) -> View:
@@ -349,15 +340,3 @@ def _within_frame(view: View) -> View:
         left = max(0, extent.const - coord.const)
         axes.append(replace(axis, size=E.const(min(number(axis.size), left))))
     return replace(view, axes=tuple(axes))
-
-
-def _unwritten(machine: ConcreteMachine, operation: Operation, used: _Used) -> None:
-    """Tell of a read of what nothing wrote; of what was written in part with less certainty."""
-    role = used.role
-    partly = any(m.inside(place) and m.any_written(place) for m, place in used.parts)
-    spoiled = any(memory.spoiled for memory, _ in used.parts)
-    view = operation.view(role)
-    # another core may write it later: nothing made this one wait
-    waits = view is not None and view.buffer is Buffer.L2 and len(machine.program.grid) > 1
-    certain = stores(operation.touches) or not (partly and operation.touches)
-    machine.meet(UndefinedLanes(operation, role, partly, spoiled, waits, certain))

@@ -43,11 +43,11 @@ class UndefinedRead:
 
 @dataclass(frozen=True, slots=True)
 class UndefinedLanes:
-    """An operand of a TPU that is read, and of which not every byte was written.
+    """Something on a TPU hangs on an operand of which not every byte was written: ``use`` is where,
+    ``why`` how.
 
     ``partly``: some of it was. ``spoiled``: it was left to a function as its work tensor.
-    ``shared``: other cores see it, and may write it later. ``certain``: all of the operand is
-    read, and what becomes of it counts.
+    ``shared``: other cores see it, and may write it later.
     """
 
     operation: Operation
@@ -55,7 +55,8 @@ class UndefinedLanes:
     partly: bool
     spoiled: bool
     shared: bool
-    certain: bool
+    use: Span
+    why: str
 
 
 @dataclass(frozen=True, slots=True)

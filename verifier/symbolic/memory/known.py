@@ -101,6 +101,9 @@ class Known:
             return any(self.decide(arg) is True for arg in part.args)
         if not self._low and not self._high:
             return False
+        return self._by_bounds().bool(part) is E.TRUE
+
+    def _by_bounds(self) -> E.Substitution:
         if self._shifted is None:
             better: dict[Sym, Expr] = {}
             for symbol in {**self._low, **self._high}:
@@ -109,4 +112,8 @@ class Known:
                     name = f"{low} <= {symbol.name} <= {high}"
                     better[symbol] = E.symbol(name, low, high, symbol.origin)
             self._shifted = E.Substitution(better)
-        return self._shifted.bool(part) is E.TRUE
+        return self._shifted
+
+    def most(self, term: Expr) -> int | None:
+        """A number that a term does not exceed."""
+        return E.bounds(self._by_bounds().expr(term))[1]

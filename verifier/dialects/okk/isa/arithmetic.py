@@ -19,9 +19,12 @@ from verifier.dialects.okk.isa.shared import (
     flag,
     function,
     given,
+    goes_on,
     integer,
     keeps_in,
+    of_channel,
     reads,
+    same,
     src,
     strided,
     tensor,
@@ -29,6 +32,7 @@ from verifier.dialects.okk.isa.shared import (
     updates,
     writes,
 )
+from verifier.symbolic.effects import Call, Index
 from verifier.symbolic.instruction import Instruction
 from verifier.symbolic.roles import Limit, Takes, Unit
 
@@ -164,6 +168,11 @@ _CURVES: Final = (
 )
 
 
+def _word_of_four(call: Call, index: Index) -> Index:
+    """The word that holds a number beside those of three other images (LAY-4N)."""
+    return index[0] // 4, *index[1:]
+
+
 def _from_bytes(name: str, number: str, dtype: str, summary: str, packed: bool) -> Instruction:
     """A conversion from bytes, in the aligned or the compact layout, as the call says."""
     shape = shapes.four_n if packed else shapes.shape
@@ -175,7 +184,7 @@ def _from_bytes(name: str, number: str, dtype: str, summary: str, packed: bool) 
         "bdc",
         summary,
         writes(tensor("dst", F32, layout="chosen", fact="OKK-A01")),
-        reads(held),
+        goes_on(reads(held), _word_of_four if packed else same),
         keeps_in(work, "OKK-E02", "dst"),
         SHAPE,
         flag("is_signed"),
@@ -186,12 +195,20 @@ def _from_bytes(name: str, number: str, dtype: str, summary: str, packed: bool) 
 
 def _by_channel(name: str, number: int, what: str, *roles: str) -> Instruction:
     """With a number for each channel."""
-    tensors, strides = strided((dst(), src()))
+    tensors, strides = strided((dst(), goes_on(src())))
     numbers = (
-        reads(
-            tensor(
-                role, F32, layout="compact", shape=shapes.channels, unit=Unit.WORD, fact="OKK-A06"
-            )
+        goes_on(
+            reads(
+                tensor(
+                    role,
+                    F32,
+                    layout="compact",
+                    shape=shapes.channels,
+                    unit=Unit.WORD,
+                    fact="OKK-A06",
+                )
+            ),
+            of_channel,
         )
         for role in roles
     )

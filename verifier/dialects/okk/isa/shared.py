@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -10,7 +10,18 @@ from verifier.dialects.okk.isa import shapes
 from verifier.dialects.okk.isa.shapes import Shape
 from verifier.hardware.engines import Engine
 from verifier.hardware.memories import Buffer
-from verifier.symbolic.effects import ALWAYS, Call, Decides, Footprint, Reads, When, Writes
+from verifier.symbolic import expr as E
+from verifier.symbolic.effects import (
+    ALWAYS,
+    Call,
+    Carried,
+    Decides,
+    Footprint,
+    Index,
+    Reads,
+    When,
+    Writes,
+)
 from verifier.symbolic.expr import Bool
 from verifier.symbolic.instruction import Engines, Instruction, Trait
 from verifier.symbolic.roles import (
@@ -86,6 +97,21 @@ def tensor(
 
 def reads(role: Role, when: When = ALWAYS) -> Part:
     return Part(role, (Reads(role=role.name, fate=Decides("it is used"), when=when),))
+
+
+def same(call: Call, index: Index) -> Index:
+    return index
+
+
+def goes_on(part: Part, source: Callable[[Call, Index], Index] = same) -> Part:
+    """A part whose elements go into elements of ``dst``: ``source`` says which into which."""
+    carried = (replace(entry, fate=Carried(source)) for entry in part.reads)
+    return replace(part, reads=tuple(carried))
+
+
+def of_channel(call: Call, index: Index) -> Index:
+    """The number of a channel, which goes into all elements of it."""
+    return E.const(0), index[1], E.const(0), E.const(0)
 
 
 def writes(role: Role, adds: str = "") -> Part:
@@ -198,7 +224,7 @@ def elementwise(
     name: str, number: int, summary: str, tensors: Sequence[Part], *others: Part
 ) -> Instruction:
     """Tensors of one shape with strides of their own; ``others`` stand before the shape."""
-    strided = tuple(_strided(part) for part in tensors)
+    strided = tuple(goes_on(_strided(part)) for part in tensors)
     parts = (*strided, *others, SHAPE, *_strides(strided))
     return function(f"bdc_{name}", f"{number:03}", "bdc", summary, *parts, lanes=TOGETHER)
 
@@ -222,7 +248,7 @@ def aligned(
     name: str, number: int, summary: str, tensors: Sequence[Part], *others: Part
 ) -> Instruction:
     """Tensors of one shape in the aligned layout, without strides (class AL)."""
-    rows = tuple(_at_rows(part) for part in tensors)
+    rows = tuple(goes_on(_at_rows(part)) for part in tensors)
     parts = (*rows, SHAPE, *others)
     return function(f"bdc_{name}", f"{number:03}", "bdc", summary, *parts, lanes=TOGETHER)
 

@@ -10,6 +10,7 @@ from verifier.dialects.okk.isa.shared import (
     U32,
     function,
     given,
+    goes_on,
     integer,
     reads,
     strided,
@@ -29,7 +30,7 @@ def _copy(bits: int, way: str, number: int) -> Instruction:
     tensors, strides = strided(
         (
             writes(tensor("dst", f"uint{bits}", system=target == "S")),
-            reads(tensor("src", f"uint{bits}", system=source == "S")),
+            goes_on(reads(tensor("src", f"uint{bits}", system=source == "S"))),
         ),
         Unit.ELEMENT,
         _FACT,

@@ -1,0 +1,250 @@
+"""What becomes of elements in local memory that mean nothing.
+
+What is undefined may be moved and computed upon: what is made of it is undefined, element by
+element, as the description of the function says, and nothing else. It is a fault where it decides:
+where it is stored to system memory, or goes into a window or a product. What is read there was
+written, and the last write to it was not of something undefined: each that may have been is
+followed by another one, whatever that wrote.
+
+What comes round in a loop is taken to be defined at first, then as far as the round before found it
+to be, until a round finds what was taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from rules.tpu import flow, kit, written
+from rules.tpu.flow import Use, Uses
+from rules.tpu.runs import lane_of
+from rules.tpu.written import Element, Point, Way
+from verifier.hardware.chips import Chip
+from verifier.rulebase import Check
+from verifier.symbolic import expr as E
+from verifier.symbolic.effects import Carried, Index
+from verifier.symbolic.expr import Bool, Expr, Sym
+from verifier.symbolic.lanes import Quad, SystemTensor
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The elements of a result that are made of what is defined, as one of the operands has it.
+
+    ``formula``: that an element of the operand is, whose ``axes`` are symbols (or settled): lane,
+    slot, image, row, column, and which bytes of it. ``first``: the lane in which it starts.
+    ``source``: which element goes into one of the result.
+    """
+
+    formula: Bool
+    axes: tuple[Expr, Expr, Expr, Expr, Expr, Expr]
+    own: frozenset[Sym]
+    first: Expr
+    lanes: int
+    source: Callable[[Index], Index | None]
+
+    def of(self, index: Quad, part: Expr) -> Bool:
+        """That an element of the result is defined, as far as the operand tells."""
+        if self.formula.kind is E.BoolKind.CONST:
+            return self.formula
+        found = self.source(index)
+        if found is None:
+            return E.FALSE
+        n, c, h, w = found
+        place = self.first + c
+        lane, slot = E.mod(place, self.lanes), E.floordiv(place, self.lanes)
+        if self.axes[1].as_atom() not in self.own:
+            lane, slot = place, self.axes[1]
+        put: dict[Sym, Expr] = {}
+        for axis, value in zip(self.axes, (lane, slot, n, h, w, part), strict=True):
+            symbol = axis.as_atom()
+            if isinstance(symbol, Sym) and symbol in self.own:
+                put[symbol] = value
+        return E.Substitution(put).bool(self.formula)
+
+
+@dataclass(frozen=True, slots=True)
+class Spoilt:
+    """A result that holds what is undefined, but for the elements that all ``parts`` have.
+
+    ``origins``: what is said of the first reads of that, in program order. Without parts it is a
+    work tensor.
+    """
+
+    write: Use
+    parts: tuple[Part, ...] = ()
+    origins: tuple[Check, ...] = ()
+
+    @property
+    def formulas(self) -> tuple[Bool, ...]:
+        return tuple(part.formula for part in self.parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Threat:
+    """That a point which a result spoilt was written again, or was not spoilt by it.
+
+    ``given``: what holds of the symbols of that result; where ``formula`` is not free of them it is
+    ``open``. ``exact``: and otherwise it was spoilt.
+    """
+
+    by: Spoilt
+    formula: Bool
+    given: tuple[Bool, ...]
+    exact: bool
+    open: bool
+
+
+def why_it_decides(read: Use) -> str:
+    """Why what is undefined must not be read, as messages say it; empty where it is carried on."""
+    role = read.touch.role
+    entries = kit.described(read.operation).footprint.reads_of(role)
+    if not entries:
+        return "it is used"
+    for entry in entries:
+        if not isinstance(entry.fate, Carried):
+            return "it is used"
+        to = next((t for t in read.operation.touches if t.role == entry.fate.to and t.writes), None)
+        if to is None:
+            return "it is used"
+        if isinstance(to.tensor, SystemTensor):
+            return f"it is stored to `{to.tensor.address.storage.name}`"
+    return ""
+
+
+def result(table: Uses, read: Use) -> Use | None:
+    """What a read is carried to, if it is carried to one result."""
+    entries = kit.described(read.operation).footprint.reads_of(read.touch.role)
+    roles = {entry.fate.to for entry in entries if isinstance(entry.fate, Carried)}
+    mine = [w for w in table.writes if w.operation is read.operation and w.touch.role in roles]
+    return mine[0] if len(mine) == 1 else None
+
+
+def part_of(chip: Chip, read: Use, point: Element, formula: Bool) -> Part:
+    """The elements of a result that are defined where ``formula`` holds of a read's elements."""
+    (entry,) = kit.described(read.operation).footprint.reads_of(read.touch.role)
+    fate = entry.fate
+    assert isinstance(fate, Carried)
+    own = [symbol for index, _ in point.axes if isinstance(symbol := index.as_atom(), Sym)]
+    n, _, h, w = point.index
+    first = lane_of(chip, read.tensor)
+    axes = (point.lane, point.slot, n, h, w, point.part)
+    operation = read.operation
+    return Part(
+        formula, axes, frozenset(own), first, chip.lanes, lambda i: fate.source(operation, i)
+    )
+
+
+def threats(
+    chip: Chip, read: Use, point: Point, spoilt: Sequence[Spoilt], writes: Sequence[Use]
+) -> Iterator[Threat]:
+    """What may have spoilt a point of a read."""
+    for each in spoilt:
+        if each.write.operation is read.operation and not each.write.loops:
+            continue
+        if _never_there(chip, each.write, read, point):
+            continue
+        for way, level in written.ways(each.write, read, also=each.formulas):
+            found = _threat(chip, read, point, each, way, level, writes)
+            if found is not None:
+                yield found
+
+
+def _never_there(chip: Chip, write: Use, read: Use, point: Point) -> bool:
+    """Whether a write is elsewhere than a read in every iteration, as far as folding tells."""
+    every = flow.anywhere(write, 0)
+    if every is None:
+        return True
+    places = kit.block(chip, every.tensor), kit.block(chip, read.tensor)
+    return point.known.decide(kit.places_apart(chip, *places)) is True
+
+
+def _threat(
+    chip: Chip,
+    read: Use,
+    point: Point,
+    by: Spoilt,
+    way: Way,
+    level: int | None,
+    writes: Sequence[Use],
+) -> Threat | None:
+    one = written.at(chip, point, way)
+    defined = E.and_(*(way.put.bool(part.of(one.index, one.part)) for part in by.parts))
+    if by.parts and defined is E.TRUE:
+        return None
+    kept = flow.shared(by.write.loops, read.loops) if level is None else level
+    near = [write for write in writes if not _never_there(chip, write, read, point)]
+    beside, followed = _same_iteration(by, way, kept, near, read if level is not None else None)
+    again, sure = written.there(chip, point, beside)
+    lost = E.and_(E.not_(defined) if by.parts else E.TRUE, E.not_(again))
+    if lost is E.FALSE:
+        return None
+    there, good = written.meets(point, way, one, (lost,))
+    if there is E.FALSE and good:
+        return None
+    after, settled = written.there(chip, point, _afterwards(by, read, level, near))
+    if after is E.TRUE:
+        return None
+    exact = sure and settled and followed
+    if good:
+        return Threat(by, E.or_(E.not_(there), after), (), exact, False)
+    formula = E.or_(E.ne(one.byte, point.element.byte), E.not_(lost), after)
+    return Threat(by, formula, (*way.within, *one.ranges), exact, True)
+
+
+def _follows(write: Use, by: Spoilt) -> bool:
+    """Whether a write comes after one that spoils, in the same iteration: a result over its own
+    work tensor does."""
+    if write.operation is by.write.operation:
+        return by.write.touch.destroys
+    return write.order > by.write.order
+
+
+def _same_iteration(
+    by: Spoilt, way: Way, kept: int, writes: Sequence[Use], again: Use | None
+) -> tuple[list[Way], bool]:
+    """The writes that come after one that spoils in its own iteration of a loop that is over before
+    the read; and whether there are no other writes in that loop.
+
+    ``again``: the read, if it is in a later iteration of the loop at ``kept``: others before it are
+    in that, too, and come last there if their place is always the same.
+    """
+    spoiler = by.write
+    out: list[Way] = []
+    followed = True
+    for write in writes:
+        depth = flow.shared(write.loops, spoiler.loops)
+        if depth <= kept:
+            continue
+        if not _follows(write, by):
+            last = again is not None and write.order < again.order
+            last = last and not written.depends(write, write.loops[kept:])
+            followed = followed and (last or write.operation is spoiler.operation)
+            continue
+        _, loops = flow.fresh(write, depth)
+        table = {loop.symbol: way.put.expr(loop.index) for loop in write.loops[:depth]}
+        table |= {
+            loop.symbol: E.fresh(loop.name or "i", 0, loop.symbol.hi, E.Origin.LOOP)
+            for loop in loops
+        }
+        out.append(written.moved(write, E.Substitution(table), loops))
+    return out, followed
+
+
+def _afterwards(by: Spoilt, read: Use, level: int | None, writes: Sequence[Use]) -> Iterator[Way]:
+    """The writes that come after one that spoils, in a later iteration of the loops that both have
+    in common with the read, or behind its own loops; and before the read.
+
+    ``level``: the loop of which the spoiler is in an earlier iteration; None: of none.
+    """
+    together = flow.shared(by.write.loops, read.loops)
+    for write in reversed(writes):
+        common = flow.shared(write.loops, read.loops)
+        inside = together if level is None else level + 1
+        if common < inside:
+            continue
+        if level is None:
+            own = flow.shared(write.loops, by.write.loops) > together
+            if own or not (_follows(write, by) or common > together):
+                continue
+        yield from (way for way, _ in written.ways(write, read, inside))

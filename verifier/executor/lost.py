@@ -1,0 +1,181 @@
+"""What a TPU makes of elements in its lanes that mean nothing.
+
+An element is defined if it was written, with what is defined. What is not may be moved and computed
+upon: then the result is not defined, and remembers a read of what was not. What is read and decides
+something is the fault: :mod:`verifier.executor.flow` has the same policy for tiles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from verifier.executor.footprints import holds, route_to
+from verifier.executor.lanes import ByteMemory, Bytes, Place
+from verifier.hardware.memories import Buffer
+from verifier.symbolic.effects import Carried, Reads
+from verifier.symbolic.lanes import SystemTensor
+from verifier.symbolic.memory.events import UndefinedLanes
+from verifier.symbolic.trace import Operation
+
+if TYPE_CHECKING:
+    from verifier.executor.machine import ConcreteMachine
+    from verifier.executor.tpu import Region
+
+#: first reads that are told apart; later ones count as the last of these
+_MOST: Final = 255
+
+
+@dataclass(slots=True)
+class Used:
+    """A tensor operand, and the parts of it that an operation uses."""
+
+    role: str
+    region: Region
+    parts: list[tuple[ByteMemory, Place]]
+    reads: bool
+    writes: bool
+    destroys: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _First:
+    """A first read of elements that mean nothing, as in :class:`UndefinedLanes`."""
+
+    operation: Operation
+    role: str
+    partly: bool
+    spoiled: bool
+    shared: bool
+
+
+@dataclass(slots=True)
+class Origins:
+    """The first reads of a run, by number from 1 on."""
+
+    known: list[_First] = field(default_factory=list)
+
+    def number(self, read: _First) -> int:
+        for number, known in enumerate(self.known, 1):
+            if known.operation.span == read.operation.span and known.role == read.role:
+                return number
+        if len(self.known) < _MOST:
+            self.known.append(read)
+        return len(self.known)
+
+    def meet(self, machine: ConcreteMachine, lost: Bytes, operation: Operation, why: str) -> None:
+        """An operation hangs on what is lost."""
+        for number in np.unique(lost[lost > 0]):
+            first = self.known[int(number) - 1]
+            machine.meet(
+                UndefinedLanes(
+                    first.operation,
+                    first.role,
+                    first.partly,
+                    first.spoiled,
+                    first.shared,
+                    operation.span,
+                    why,
+                )
+            )
+
+
+def _origins(machine: ConcreteMachine) -> Origins:
+    found = machine.state.setdefault("first reads", Origins())
+    assert isinstance(found, Origins)
+    return found
+
+
+@dataclass(slots=True)
+class Spoilt:
+    """What of the results of an operation means nothing."""
+
+    by_role: dict[str, tuple[Used, Bytes]] = field(default_factory=dict)
+
+    def add(self, target: Used, lost: Bytes) -> None:
+        _, known = self.by_role.get(target.role, (target, lost))
+        both = np.where((known > 0) & (lost > 0), np.minimum(known, lost), np.maximum(known, lost))
+        self.by_role[target.role] = target, both
+
+    def mark(self) -> None:
+        """Note it, once the operation was done."""
+        for target, lost in self.by_role.values():
+            target.region.memory.spoil(target.region.place, lost)
+
+
+def follow(
+    machine: ConcreteMachine,
+    operation: Operation,
+    used: Sequence[Used],
+    reads: Mapping[str, Sequence[tuple[ByteMemory, Place]]],
+) -> Spoilt:
+    """What becomes of what is read and means nothing; ``reads``: the parts that lie in memory."""
+    roles = {each.role: each for each in used}
+    out = Spoilt()
+    for role, parts in reads.items():
+        if all(memory.written(place) for memory, place in parts):
+            continue
+        origins = _origins(machine)
+        new = origins.number(_first(machine, operation, role, parts))
+        why, entries = _fates(operation, role, roles)
+        for memory, place in parts:
+            lost = memory.undefined(place, new)
+            if why:
+                origins.meet(machine, lost, operation, why)
+                continue
+            for entry in entries:
+                assert isinstance(entry.fate, Carried)
+                target = roles[entry.fate.to]
+                shape = target.region.place.shape
+                route = route_to(entry, operation, place.shape, shape)
+                if route.index is None:
+                    origins.meet(machine, lost, operation, route.why)
+                else:
+                    out.add(target, np.broadcast_to(lost[route.index], shape))
+    return out
+
+
+def _first(
+    machine: ConcreteMachine,
+    operation: Operation,
+    role: str,
+    parts: Sequence[tuple[ByteMemory, Place]],
+) -> _First:
+    partly = any(memory.any_written(place) for memory, place in parts)
+    spoiled = any(memory.spoiled for memory, _ in parts)
+    view = operation.view(role)
+    # another core may write it later: nothing made this one wait
+    waits = view is not None and view.buffer is Buffer.L2 and len(machine.program.grid) > 1
+    return _First(operation, role, partly, spoiled, waits)
+
+
+def _fates(operation: Operation, role: str, roles: Mapping[str, Used]) -> tuple[str, list[Reads]]:
+    """Why what is read decides, if it does; else what it is carried to."""
+    instruction = operation.instruction
+    entries = [] if instruction is None else list(instruction.footprint.reads_of(role))
+    entries = [entry for entry in entries if holds(entry.when, operation)]
+    if not entries:
+        return "it is used", []
+    for entry in entries:
+        if not isinstance(entry.fate, Carried):
+            return entry.fate.why if hasattr(entry.fate, "why") else "it is used", []
+        target = roles.get(entry.fate.to)
+        if target is None:
+            return "it is used", []
+        if target.region.memory.full:
+            return stored(operation, entry.fate.to), []
+        if len(target.parts) > 1:
+            return "it is used", []
+    return "", entries
+
+
+def stored(operation: Operation, role: str) -> str:
+    """How messages say that something is stored to what an operand is."""
+    for touch in operation.touches:
+        if touch.role == role and isinstance(touch.tensor, SystemTensor):
+            return f"it is stored to `{touch.tensor.address.storage.name}`"
+    view = operation.view(role)
+    return f"it is stored to `{view.name}`" if view is not None else "it is stored"
