@@ -152,7 +152,8 @@ class Writes:
     the flag is not followed. ``keeps``: the fact that says that what is left out matters: whoever
     calls has written it before. ``destroys``: what is left there means nothing (a work tensor).
     ``decides``: why what is added to has to be defined there and then; without it, what is
-    undefined stays so, and nothing else becomes of it.
+    undefined stays so, and nothing else becomes of it. ``constant``: one number goes everywhere
+    (this one, or the one that an operand gives), as long as nothing is read.
     """
 
     role: str
@@ -162,6 +163,7 @@ class Writes:
     keeps: str = ""
     destroys: bool = False
     decides: str = ""
+    constant: int | str | None = None
 
 
 @dataclass(frozen=True, slots=True)

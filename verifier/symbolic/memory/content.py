@@ -54,17 +54,16 @@ def written(operation: Operation) -> Content:
 
 def constant(operation: Operation) -> int | float | None:
     """The number that an operation writes everywhere, if it reads nothing and that is known."""
-    if operation.reads or len(operation.writes) != 1:
+    instruction = operation.instruction
+    if instruction is None or operation.reads or len(operation.writes) != 1:
         return None
-    if operation.name.rpartition(".")[2].startswith("zeros"):
-        return 0
-    for role in ("value", "fill_value", "constant"):
-        value = operation.value(role)
-        if isinstance(value, Expr) and value.is_const:
-            return value.const
-        if isinstance(value, int | float):
-            return value
-    return None
+    ((role, _),) = operation.writes
+    given = {write.constant for write in instruction.footprint.writes_of(role)}
+    held = given.pop() if len(given) == 1 else None
+    value = operation.value(held) if isinstance(held, str) else held
+    if isinstance(value, Expr):
+        return value.const if value.is_const else None
+    return value if isinstance(value, int | float) else None
 
 
 def moved(operation: Operation) -> str | None:

@@ -28,6 +28,7 @@ from verifier.dialects.nki.isa.shared import (
     constant,
     decides,
     engines,
+    filled,
     holds_integers,
     in_sbuf,
     indirect,
@@ -364,7 +365,7 @@ MEMSET: Final = Instruction(
     },
     roles=(tile("dst", on_chip("NKI-BUF25")), constant("value", "NKI-MST01")),
     engines=Engines(unless_asked(Engine.VECTOR), engines("gpsimd vector"), "NKI-MST04"),
-    footprint=Footprint(writes=written("dst")),
+    footprint=Footprint(writes=filled("value")),
     result=Shaped(),
 )
 

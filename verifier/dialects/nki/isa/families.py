@@ -28,6 +28,7 @@ from verifier.symbolic.effects import (
     Footprint,
     Reads,
     When,
+    Writes,
 )
 from verifier.symbolic.instruction import (
     Engines,
@@ -209,6 +210,7 @@ def language(
     removal: tuple[str, ...] = ("NKI-M024",),
     into: Role = _INTO,
     scratch: Scratch | None = None,
+    writes: tuple[Writes, ...] = written("dst"),
 ) -> Instruction:
     """A function of `nki.language` that makes ``dst``: in Beta 1, and again from 0.3 on."""
     beta1, later = signatures
@@ -219,7 +221,7 @@ def language(
         signatures={"beta1": beta1, "0.2": None, **again},
         roles=(into, *roles),
         engines=Engines(engine),
-        footprint=Footprint(reads=reads, writes=written("dst")),
+        footprint=Footprint(reads=reads, writes=writes),
         result=result,
         traits=traits | {Trait.LANGUAGE},
         reduces=reduces,

@@ -9,6 +9,7 @@ from verifier.dialects.nki.isa.operators import ON_BITS
 from verifier.dialects.nki.isa.shared import (
     DRAWS,
     decides,
+    filled,
     folded_over,
     moved,
     on_chip,
@@ -196,7 +197,7 @@ FILL: Final = Instruction(
     engines=Engines(Engine.VECTOR),
     footprint=Footprint(
         reads=(streamed("dst", when=_IN_PLACE),),
-        writes=(Writes(role="dst", effect=_fold_in_place),),
+        writes=(Writes(role="dst", effect=_fold_in_place, constant="value"),),
     ),
     traits=frozenset({Trait.LANGUAGE}),
 )
@@ -299,7 +300,7 @@ LANGUAGE_ZEROS: Final = Instruction(
     },
     roles=(tile("dst"),),
     engines=Engines(Engine.UNKNOWN),
-    footprint=Footprint(writes=written("dst")),
+    footprint=Footprint(writes=filled(0)),
     traits=frozenset({Trait.LANGUAGE}),
 )
 
@@ -307,6 +308,7 @@ LANGUAGE_ONES: Final = language(
     "ones",
     "a tile of ones",
     ("shape*, dtype*, |, buffer=None, name='', **", "shape*, dtype*, buffer=buffer.sbuf, name=''"),
+    writes=filled(1),
 )
 
 LANGUAGE_FULL: Final = language(
@@ -316,12 +318,14 @@ LANGUAGE_FULL: Final = language(
         "shape*, fill_value*, dtype*, |, buffer=None, name='', **",
         "shape*, fill_value*, dtype*, buffer=buffer.sbuf, name=''",
     ),
+    writes=filled("fill_value"),
 )
 
 LANGUAGE_ZEROS_LIKE: Final = language(
     "zeros_like",
     "a tile of zeros, shaped as another",
     ("a*, dtype=None, |, buffer=None, name='', **", "x*, dtype=None, buffer=None, name=''"),
+    writes=filled(0),
 )
 
 LANGUAGE_SHARED_IDENTITY_MATRIX: Final = Instruction(

@@ -566,3 +566,8 @@ def decides(role: str, why: str, *, where: Where = ALL, when: When = ALWAYS) -> 
 def written(*roles: str) -> tuple[Writes, ...]:
     """Overwritten as a whole, where they are given."""
     return tuple(Writes(role=role) for role in roles)
+
+
+def filled(number: int | str) -> tuple[Writes, ...]:
+    """One number everywhere in ``dst``: this one, or that of an operand."""
+    return (Writes(role="dst", constant=number),)

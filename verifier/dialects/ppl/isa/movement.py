@@ -136,8 +136,10 @@ _TIU: Final = (
         result=NEW,
         lanes=None,
     ),
-    function("tiu.zero", "dst = 0", "dst*", target()),
-    function("tiu.fill", "dst = value", "dst*, value*", target(), vector("value")),
+    function("tiu.zero", "dst = 0", "dst*", target(constant=0)),
+    function(
+        "tiu.fill", "dst = value", "dst*, value*", target(constant="value"), vector("value")
+    ),
     function(
         "tiu.arange_broadcast",
         "dst = start, start + step, ... in each lane",
@@ -220,12 +222,12 @@ _BETWEEN: Final = (
         source(),
         number("dim", about="0 to 3; of local tensors 1"),
     ),
-    function("dma.zero", "dst = 0", "dst*", target(), traits=_REPEATABLE),
+    function("dma.zero", "dst = 0", "dst*", target(constant=0), traits=_REPEATABLE),
     function(
         "dma.fill",
         "dst = value",
         "dst*, value*",
-        target(),
+        target(constant="value"),
         vector("value"),
         traits=_REPEATABLE,
     ),

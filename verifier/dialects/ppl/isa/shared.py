@@ -176,13 +176,17 @@ def target(
     memories: In | None = None,
     adds: str = "",
     first_lane: FirstLane | None = None,
+    constant: int | str | None = None,
 ) -> Part:
-    """A tensor that is written; ``adds``: a flag that says if what was there is added to."""
+    """A tensor that is written; ``adds``: a flag that says if what was there is added to.
+
+    ``constant``: one number goes everywhere: this one, or that of an operand.
+    """
     role = _role(name, Takes.TILE, dtypes, same, shape, lies, memories, first_lane)
     if adds:
         added = Writes(role=name, effect=lambda call: flag(call, adds), decides=_USED.why)
         return Part(role, (), (added,))
-    return Part(role, (), (Writes(role=name),))
+    return Part(role, (), (Writes(role=name, constant=constant),))
 
 
 def updated(
