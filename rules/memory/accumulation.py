@@ -20,20 +20,20 @@ from rules.memory.cases import (
     preceding,
     renewed,
 )
-from rules.memory.sums import Effect, Fault, fault
+from rules.memory.sums import Fault, fault
 from rules.memory.words import allocation_note, element
 from verifier.hardware.capabilities import Capability
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target, first_with
 from verifier.rulebase import Check, Monitor, Note, Rule, register
 from verifier.symbolic import expr as E
+from verifier.symbolic.effects import Effect
 from verifier.symbolic.expr import Bool
 from verifier.symbolic.memory.content import Content, written
 from verifier.symbolic.memory.events import Added
 from verifier.symbolic.memory.index import (
     Access,
     Uses,
-    accumulates,
     index,
     is_matmul,
     is_tensor_engine,
@@ -59,7 +59,7 @@ def accumulation_protocol(trace: Trace, target: Target) -> Iterable[Check]:
             if is_matmul(access.operation):
                 yield _started(access, uses, target)
         for access in uses.writes:
-            if is_matmul(access.operation) and accumulates(access.operation):
+            if is_matmul(access.operation) and access.operation.adds:
                 yield from _foreign(access, uses, target)
                 yield from _stale(access, uses, target)
 
@@ -69,8 +69,9 @@ def _sums(uses: Uses) -> list[Access]:
 
 
 def _effect(access: Access) -> Effect:
-    begins = access.operation.accumulates == "first-overwrites"
-    return Effect.BEGINS if begins else Effect.ADDS
+    """What a matmul does that may add."""
+    effect = access.operation.effect
+    return effect if isinstance(effect, Effect) else Effect.ADDS
 
 
 def _started(access: Access, uses: Uses, target: Target) -> Check:
@@ -139,8 +140,8 @@ def _foreign_check(
     what = write.operation.name.rpartition(".")[2]
     predicate, exact = renewed(access, _sums(uses), found, level)
     given = (*access.ranges, *found.ranges)
-    if isinstance(access.operation.accumulates, Bool):
-        given = (*given, access.operation.accumulates)
+    if isinstance(access.operation.effect, Bool):
+        given = (*given, access.operation.effect)
     where = element(access.view)
     message, values = wrong.message, where.values
     help_text = (
@@ -248,7 +249,7 @@ def _every_iteration(access: Access, uses: Uses, use: _Use) -> Loop | None:
     if use.read.path != access.path or depends_on(use.read, use.read.loops[use.level :]):
         return None
     anew = any(
-        not accumulates(write.operation) or isinstance(write.operation.accumulates, Bool)
+        not write.operation.adds or isinstance(write.operation.effect, Bool)
         for write in uses.writes
         if use.level < len(write.loops) and write.loops[use.level] is loop
     )
@@ -278,10 +279,10 @@ def _begun_since(access: Access, uses: Uses, use: _Use) -> tuple[Bool, bool]:
     """Whether something overwrites the element of ``access`` after the use; and exactness."""
     ways: list[Copy] = []
     for write in uses.writes:
-        adds = write.operation.accumulates
-        if isinstance(adds, Bool) and adds is not E.TRUE:
+        adds = write.operation.effect
+        if isinstance(adds, Bool):
             write = replace(write, given=(*write.given, E.not_(adds)), reaches={})
-        elif accumulates(write.operation):
+        elif write.operation.adds:
             continue
         ways += between(write, use.copy, use.shared, access)
     known = Known((*access.path, *access.ranges), access.loops)
@@ -360,10 +361,7 @@ def _stale_check(
 def added(event: Added, target: Target) -> Iterator[Check]:
     """The multiplication of a run into a place with some content."""
     operation = event.operation
-    how = operation.accumulates
-    effect = Effect.BEGINS if how == "first-overwrites" else Effect.ADDS
-    if how == "no" or how is E.FALSE:
-        effect = Effect.OVERWRITES
+    effect = operation.effect if isinstance(operation.effect, Effect) else Effect.ADDS
     wrong = fault(event.content, effect, target, event.storage.name, event.writer)
     if wrong is not None:
         begins = event.content is Content.NOTHING

@@ -68,8 +68,8 @@ def _terms(operation: Operation) -> Iterator[Expr | Bool]:
     for loop in operation.loops:
         if loop.kind is not LoopKind.GRID:
             yield loop.trips
-    if isinstance(operation.accumulates, Bool):
-        yield operation.accumulates
+    if isinstance(operation.effect, Bool):
+        yield operation.effect
     for _, view in (*operation.reads, *operation.writes):
         yield from _of_value(view)
     for operand in operation.operands.values():

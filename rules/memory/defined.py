@@ -42,7 +42,6 @@ from verifier.symbolic.effects import ACCUMULATORS, Carried, Decides, Folded, In
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.memory.index import (
     Access,
-    accumulates,
     is_matmul,
     tensor,
 )
@@ -101,7 +100,7 @@ class Write:
     @property
     def sets(self) -> bool:
         """Whether nothing of what was there before is left in what it writes."""
-        return not (self.partial or self.adds or accumulates(self.access.operation))
+        return not (self.partial or self.adds or self.access.operation.adds)
 
 
 @dataclass(slots=True)

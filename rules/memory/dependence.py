@@ -37,7 +37,7 @@ from verifier.symbolic.memory.events import (
     ForeignWrite,
     Reordered,
 )
-from verifier.symbolic.memory.index import Access, Index, Uses, accumulates, index, tensor
+from verifier.symbolic.memory.index import Access, Index, Uses, index, tensor
 from verifier.symbolic.memory.known import Known
 from verifier.symbolic.tensors import LoopKind, StorageKind
 from verifier.symbolic.trace import Trace
@@ -137,7 +137,7 @@ def _overlapping_writes(
         write
         for write in uses.writes
         if _unordered(write, uses, level, beside)
-        and not accumulates(write.operation)
+        and not write.operation.adds
         and not repeatable(write.operation)
     ]
     for position, first in enumerate(writes):
@@ -357,7 +357,7 @@ def _carried(uses: Uses, level: int) -> Iterator[Check]:
             continue
         loop = read.loops[level]
         inside = [w for w in uses.writes if level < len(w.loops) and w.loops[level] is loop]
-        anew = [write for write in inside if not accumulates(write.operation)]
+        anew = [write for write in inside if not write.operation.adds]
         if not inside or any(dominates(w, read) and contains(w.view, read.view) for w in anew):
             continue
         own, own_exact, _ = covered(
@@ -377,7 +377,7 @@ def _carried(uses: Uses, level: int) -> Iterator[Check]:
 def _carried_on(read: Access) -> bool:
     """Whether it is what a sum is added to."""
     operation = read.operation
-    return accumulates(operation) and any(view is read.view for _, view in operation.writes)
+    return operation.adds and any(view is read.view for _, view in operation.writes)
 
 
 def _carried_check(

@@ -29,6 +29,7 @@ from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Monitor, Note, Replayed, Rule, Shown, register
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
+from verifier.symbolic.effects import Effect
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.memory.events import (
     Filled,
@@ -263,7 +264,7 @@ def undefined_lanes(event: UndefinedLanes, target: Hardware) -> Iterator[Check]:
         return
     when = _When.BEFORE_ALL if event.partly else _When.BEFORE
     adder = operation.name.rpartition(".")[2]
-    adds = operation.accumulates == "always" and any(name == role for name, _ in operation.writes)
+    adds = operation.effect is Effect.ADDS and any(name == role for name, _ in operation.writes)
     span = operation.span_of(role)
     yield replace(
         _written_before(view.name, span, when, "PPL-B12", adder if adds else ""),

@@ -19,7 +19,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.instruction import Trait
 from verifier.symbolic.memory.content import constant, folded, moved
-from verifier.symbolic.memory.index import Access, Index, Uses, accumulates, tensor
+from verifier.symbolic.memory.index import Access, Index, Uses, tensor
 from verifier.symbolic.tensors import Loop, LoopKind
 from verifier.symbolic.trace import Operation, Trace
 
@@ -182,7 +182,7 @@ def reads_of_others(uses: Uses, barriers: Barriers) -> Iterator[Foreign]:
     for read in uses.reads:
         for write in uses.writes:
             operation = write.operation
-            if operation is read.operation and (accumulates(operation) or repeatable(operation)):
+            if operation is read.operation and (operation.adds or repeatable(operation)):
                 continue  # sums that the memory makes come in any order
             tied = barriers.tied(read, write)
             if tied is not None:

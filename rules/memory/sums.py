@@ -9,19 +9,11 @@ in which an access may come before another; a run keeps it per location.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
 
 from verifier.hardware.capabilities import Capability
 from verifier.hardware.targets import Target
+from verifier.symbolic.effects import Effect
 from verifier.symbolic.memory.content import Content
-
-
-class Effect(Enum):
-    """What a multiplication does with what its target holds."""
-
-    OVERWRITES = "overwrites"
-    BEGINS = "overwrites where no sum was begun, else adds"
-    ADDS = "adds"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +30,7 @@ def fault(
     content: Content, effect: Effect, target: Target, name: str, writer: str = ""
 ) -> Fault | None:
     """Whether a multiplication into ``name`` is wrong where that holds ``content``."""
-    if effect is Effect.OVERWRITES:
+    if effect is Effect.SETS:
         return None
     if content in (Content.FOREIGN, Content.ZEROS):
         if target.has(Capability.SUM_ON_ANY_CONTENT):
@@ -56,7 +48,7 @@ def fault(
             f"a matmul that overwrites `{name}` comes before one that adds to it",
             f"the first matmul into `{name}` adds to what was there before",
         )
-    if content is Content.USED and effect is Effect.BEGINS:
+    if content is Content.USED and effect is Effect.FIRST_SETS:
         return Fault(
             "NKI-MMU27",
             f"nothing is added to a sum in `{name}` that was used",

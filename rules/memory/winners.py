@@ -13,7 +13,7 @@ from rules.memory.cases import Copy, apart, before, common_loops, contains, copy
 from rules.memory.order import result_of, same_value
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool
-from verifier.symbolic.memory.index import Access, Index, Uses, accumulates, tensor
+from verifier.symbolic.memory.index import Access, Index, Uses, tensor
 from verifier.symbolic.memory.known import Known
 from verifier.symbolic.tensors import Loop, LoopKind
 
@@ -38,7 +38,7 @@ def winners(table: Index, uses: Uses, level: int) -> Iterator[Winner]:
 
     Terms of a sum may come in any order, unless an iteration writes the sum anew.
     """
-    anew = [write for write in uses.writes if not accumulates(write.operation)]
+    anew = [write for write in uses.writes if not write.operation.adds]
     loops = {
         id(write.loops[level]): write.loops[level]
         for write in anew
@@ -59,7 +59,7 @@ def winners(table: Index, uses: Uses, level: int) -> Iterator[Winner]:
             (first, second)
             for position, first in enumerate(inside)
             for second in inside[position:]
-            if not (accumulates(first.operation) and accumulates(second.operation))
+            if not (first.operation.adds and second.operation.adds)
             and not same_value(table, first, second)
             and not _seen_within(uses, again, second)
         ]
@@ -84,7 +84,7 @@ def _seen_within(uses: Uses, again: list[Access], write: Access) -> bool:
         and contains(read.view, write.view)
         and not any(own.order < read.order for own in again)
         for read in uses.reads
-        if read.loops == write.loops and not accumulates(read.operation)
+        if read.loops == write.loops and not read.operation.adds
     )
 
 

@@ -12,6 +12,7 @@ from verifier.dialects.nki.versions import GENERATIONS
 from verifier.hardware.engines import Engine
 from verifier.hardware.memories import Buffer
 from verifier.symbolic import expr as E
+from verifier.symbolic.effects import Effect
 from verifier.symbolic.tensors import LoopKind, StorageKind, View
 from verifier.symbolic.values import ApiRef, Enumerator, Opaque, Register, SliceValue
 
@@ -43,12 +44,12 @@ def test_matmul_into_a_destination() -> None:
     assert operation.name == "isa.nc_matmul"
     assert [name for name, _ in operation.reads] == ["stationary", "moving"]
     assert operation.view("dst") is not None and operation.engine is Engine.TENSOR
-    assert operation.accumulates == "first-overwrites"
+    assert operation.effect is Effect.FIRST_SETS
     assert operation.value("perf_mode") == Enumerator("matmul_perf_mode", "none")
     run(machine, "isa.nc_matmul", out, a, b, accumulate=True)
-    assert machine.last.accumulates == "always"
+    assert machine.last.effect is Effect.ADDS
     run(machine, "isa.nc_matmul", out, a, b, accumulate=E.bool_symbol("later"))
-    later: object = machine.last.accumulates
+    later: object = machine.last.effect
     assert later is E.bool_symbol("later")
     assert not machine.checks and not machine.missing
 
@@ -63,7 +64,7 @@ def test_beta1_matmul_returns_a_psum_tile() -> None:
     assert machine.last.view("dst") is not None
     acc = machine.tile(64, 320, buffer=Buffer.PSUM)
     dialect.store(machine, acc, result, "+", SPAN, SPAN)
-    assert machine.last.name == "language.assign" and machine.last.accumulates == "always"
+    assert machine.last.name == "language.assign" and machine.last.effect is Effect.ADDS
     assert isinstance(result.storage.placement["forwarded"], View)
 
 

@@ -9,7 +9,7 @@ from verifier.hardware.engines import Engine
 from verifier.hardware.memories import Buffer
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
-from verifier.symbolic.effects import Footprint
+from verifier.symbolic.effects import Effect, Footprint
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.instruction import Engines, Instruction, Trait
 from verifier.symbolic.tensors import (
@@ -171,7 +171,7 @@ class Kernel:
         *,
         writes: Sequence[View] = (),
         reads: Sequence[View] = (),
-        accumulates: str | Bool = "no",
+        effect: Effect | Bool = Effect.SETS,
         engine: Engine = Engine.UNKNOWN,
         instruction: Instruction | None = None,
     ) -> Operation:
@@ -188,19 +188,21 @@ class Kernel:
             order=order,
             reads=sources,
             writes=targets,
-            accumulates=accumulates,
+            effect=effect,
             engine=engine,
             instruction=instruction,
         )
         self.trace.operations.append(out)
         return out
 
-    def matmul(self, target: View, *sources: View, accumulates: str | Bool = "no") -> Operation:
+    def matmul(
+        self, target: View, *sources: View, effect: Effect | Bool = Effect.SETS
+    ) -> Operation:
         return self.op(
             "nc_matmul",
             writes=[target],
             reads=sources,
-            accumulates=accumulates,
+            effect=effect,
             instruction=_MATMUL,
         )
 

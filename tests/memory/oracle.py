@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from verifier.hardware.memories import Buffer
 from verifier.rulebase import Check
 from verifier.symbolic import expr as E
+from verifier.symbolic.effects import Effect
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.tensors import Axis, Loop, Storage, StorageKind, View
 from verifier.symbolic.trace import Operation, Trace
@@ -50,9 +51,9 @@ def run(trace: Trace, inputs: Mapping[str, int | bool]) -> Run:
             continue
         reads = {role: elements(view, env) for role, view in operation.reads}
         writes = {role: elements(view, env) for role, view in operation.writes}
-        adds = operation.accumulates == "always"
-        if isinstance(operation.accumulates, Bool):
-            adds = bool(E.evaluate(operation.accumulates, env))
+        adds = operation.effect is Effect.ADDS
+        if isinstance(operation.effect, Bool):
+            adds = bool(E.evaluate(operation.effect, env))
         for role, view in (*operation.reads, *(operation.writes if adds else ())):
             if view.storage.kind is not StorageKind.INPUT and not view.storage.initialised:
                 touched = reads.get(role) or writes.get(role) or set()
@@ -142,7 +143,7 @@ def overlapping(run_: Run, storage: Storage, loop: Loop) -> bool:
     seen: dict[tuple[object, Element], set[int]] = {}
     for event in run_.events:
         loops = [item[0] for item in event.iteration]
-        if loop not in loops or event.operation.accumulates != "no":
+        if loop not in loops or event.operation.adds:
             continue
         level = loops.index(loop)
         outer = tuple(value for _, value in event.iteration[:level])
@@ -192,7 +193,7 @@ def leftovers(run_: Run, storage: Storage, loop: Loop) -> bool:
                 left = last.get(item) if item[0] == storage.id else None
                 if left is not None and left != outer and len(writers[left, item]) > 1:
                     found = True
-        if event.operation.accumulates != "no":
+        if event.operation.adds:
             continue
         for touched in event.writes.values():
             for item in touched:

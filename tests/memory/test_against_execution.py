@@ -16,6 +16,7 @@ from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import TARGETS
 from verifier.rulebase import Check
 from verifier.symbolic import expr as E
+from verifier.symbolic.effects import Effect
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.memory.index import index
 from verifier.symbolic.memory.lifetime import lifetime
@@ -102,8 +103,9 @@ def kernels(
                 storage = draw(st.sampled_from(tiles))[0]
                 view = _part(draw, kernel, storage, loops, n)
                 if form == "write":
-                    adds = draw(st.sampled_from(["no"] * 4 + ["always"])) if sums else "no"
-                    kernel.op("memset", writes=[view], accumulates=adds)
+                    effects = [Effect.SETS] * 4 + [Effect.ADDS]
+                    effect = draw(st.sampled_from(effects)) if sums else Effect.SETS
+                    kernel.op("memset", writes=[view], effect=effect)
                 else:
                     kernel.read(view)
 

@@ -11,7 +11,7 @@ from tests.memory.build import Kernel
 from tests.memory.decide import TRN2, verdicts
 from verifier.hardware.engines import Engine
 from verifier.symbolic import expr as E
-from verifier.symbolic.effects import SOME, Carried, Footprint, Reads, Writes
+from verifier.symbolic.effects import SOME, Carried, Effect, Footprint, Reads, Writes
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.instruction import Engines, Instruction
 from verifier.symbolic.tensors import Loop, LoopKind
@@ -142,7 +142,7 @@ def test_an_indirect_write_is_no_proof_and_no_refutation() -> None:
 def test_adding_to_a_tile_reads_it() -> None:
     kernel = Kernel("beta1")
     tile = kernel.storage("tile", (128, 40))
-    kernel.op("tensor_tensor", writes=[kernel.view(tile)], accumulates="always")
+    kernel.op("tensor_tensor", writes=[kernel.view(tile)], effect=Effect.ADDS)
     assert not verdicts(uninitialised_reads, kernel.trace)  # the sum is not used
     kernel.op("tensor_tensor", reads=[kernel.view(tile)])
     assert "refuted" in verdicts(uninitialised_reads, kernel.trace)

@@ -16,6 +16,7 @@ from tests.memory.decide import verdicts
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import TARGETS
 from verifier.symbolic import expr as E
+from verifier.symbolic.effects import Effect
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.tensors import Loop, LoopKind
 
@@ -173,7 +174,7 @@ def test_scratch_that_is_written_first_carries_nothing() -> None:
         kernel.write(kernel.view(scratch))
         kernel.read(kernel.view(scratch, (0, 128), (10, 20)))
         view = kernel.view(total)
-        kernel.op("add", writes=[view], reads=[view], accumulates="always")
+        kernel.op("add", writes=[view], reads=[view], effect=Effect.ADDS)
     assert not verdicts(carried_dependences, kernel.trace)
 
 
@@ -255,7 +256,7 @@ def test_program_instances() -> None:
 def test_a_sum_that_nothing_starts() -> None:
     kernel = Kernel()
     acc = kernel.storage("acc", (128, 60), Buffer.PSUM)
-    kernel.matmul(kernel.view(acc), accumulates="always")
+    kernel.matmul(kernel.view(acc), effect=Effect.ADDS)
     assert verdicts(accumulation_protocol, kernel.trace) == {
         "refuted": ["the first matmul into `acc` adds to what was there before"]
     }
@@ -266,7 +267,7 @@ def test_a_sum_started_by_the_first_iteration() -> None:
     kernel = Kernel()
     acc = kernel.storage("acc", (128, 60), Buffer.PSUM)
     with kernel.loop("k", n) as k:
-        kernel.matmul(kernel.view(acc), accumulates=E.gt(k, 0))
+        kernel.matmul(kernel.view(acc), effect=E.gt(k, 0))
     kernel.read(kernel.view(acc))
     assert not verdicts(accumulation_protocol, kernel.trace)
 
@@ -278,7 +279,7 @@ def test_a_sum_over_zeros() -> None:
         acc = kernel.storage("acc", (128, 60), Buffer.PSUM)
         kernel.write(kernel.view(acc))
         with kernel.loop("k", n):
-            kernel.matmul(kernel.view(acc), accumulates="first-overwrites")
+            kernel.matmul(kernel.view(acc), effect=Effect.FIRST_SETS)
         found = verdicts(accumulation_protocol, kernel.trace, target=TARGETS[target])
         assert list(found) == ([kind] if kind else [])
 
@@ -288,7 +289,7 @@ def test_zeros_that_a_matmul_overwrites() -> None:
     acc = kernel.storage("acc", (128, 60), Buffer.PSUM)
     kernel.write(kernel.view(acc))
     kernel.matmul(kernel.view(acc))
-    kernel.matmul(kernel.view(acc), accumulates="always")
+    kernel.matmul(kernel.view(acc), effect=Effect.ADDS)
     assert not verdicts(accumulation_protocol, kernel.trace)
 
 
@@ -300,7 +301,7 @@ def panels(inside: bool) -> Kernel:
         if inside:
             acc = kernel.storage("acc", (128, 60), Buffer.PSUM)
         with kernel.loop("k", depth):
-            kernel.matmul(kernel.view(acc), accumulates="first-overwrites")
+            kernel.matmul(kernel.view(acc), effect=Effect.FIRST_SETS)
         kernel.read(kernel.view(acc))
     return kernel
 
@@ -322,7 +323,7 @@ def test_every_iteration_sums_into_a_part_of_its_own() -> None:
     acc = kernel.storage("acc", (128, n * 60), Buffer.PSUM)
     with kernel.loop("p", n) as p:
         part = ((0, 128), (p * 60, 60))
-        kernel.matmul(kernel.view(acc, *part), accumulates="first-overwrites")
+        kernel.matmul(kernel.view(acc, *part), effect=Effect.FIRST_SETS)
         kernel.read(kernel.view(acc, *part))
     assert not verdicts(accumulation_protocol, kernel.trace)
 

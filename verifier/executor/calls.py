@@ -146,7 +146,7 @@ def _plan(
         if new is None or ref.name not in ("language.ndarray", "language.empty_like"):
             return None
         return Plan(None, (), new.template, new.name, new.span, new.arguments, False, -1, None)
-    if isinstance(operation.accumulates, Bool):
+    if isinstance(operation.effect, Bool):
         return None
     own = {id(tensor._view): k for k, tensor in enumerate(tensors) if tensor._view is not None}
     roles: dict[str, int] = {}

@@ -19,6 +19,7 @@ from verifier.executor.semantics.casts import F32, up
 from verifier.hardware.capabilities import Capability
 from verifier.hardware.engines import Engine
 from verifier.symbolic import expr as E
+from verifier.symbolic.effects import Effect
 from verifier.symbolic.trace import Operation
 
 if TYPE_CHECKING:
@@ -77,8 +78,8 @@ def _copy(role: str) -> Direct:
 def _product(
     machine: ConcreteMachine, operation: Operation, bounds: Mapping[str, Bound]
 ) -> Direct | None:
-    how = operation.accumulates
-    if bounds.keys() != {"dst", "stationary", "moving"} or not isinstance(how, str):
+    how = operation.effect
+    if bounds.keys() != {"dst", "stationary", "moving"} or not isinstance(how, Effect):
         return None
     if _given(operation, "is_transpose"):
         return None
@@ -96,8 +97,8 @@ def _product(
         memory, place = target.memory, target.place
         assert isinstance(place, Geometry)
         assert isinstance(left.place, Geometry) and isinstance(right.place, Geometry)
-        adds = how == "always"
-        if how == "first-overwrites":
+        adds = how is Effect.ADDS
+        if how is Effect.FIRST_SETS:
             held = memory.content.at(place)
             if not isinstance(held, int):
                 return False

@@ -216,7 +216,7 @@ def copied(operation: Operation, bounds: Mapping[str, Bound]) -> str | None:
     shape = bounds["dst"].place.shape
     index, _ = _axes(shape)
     fate = read.fate
-    if not isinstance(fate, Carried) or not fate.moved or operation.accumulates != "no":
+    if not isinstance(fate, Carried) or not fate.moved or operation.adds:
         return None
     if read.where.holds(operation, index) is not E.TRUE or not read.where.exact:
         return None

@@ -97,7 +97,7 @@ class Instances:
         """An operation of an instance; ``roles``: what it reads, and what it writes."""
         reads, writes = roles
         number = _number(instance.index, instance.grid)
-        adds = operation.accumulates != "no" and operation.accumulates is not E.FALSE
+        adds = operation.adds
         for role in reads:
             if shared(bounds[role].memory) and not (adds and role in writes):
                 event = _Event(operation.span_of(role), number, instance.waited)
@@ -153,7 +153,7 @@ class Instances:
             return None
         if instruction.footprint.orders or instruction.footprint.remembers(operation):
             return None
-        parts: list[object] = [operation.name, str(operation.accumulates)]
+        parts: list[object] = [operation.name, str(operation.effect)]
         for role, operand in operation.operands.items():
             if role not in bounds and not isinstance(operand.value, View):
                 known = settled(operand.value)

@@ -25,6 +25,7 @@ from verifier.hardware.targets import Target
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic import views
+from verifier.symbolic.effects import Effect
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.instruction import Trait
 from verifier.symbolic.memory.content import written
@@ -196,11 +197,11 @@ class Operands:
         return place.mask if isinstance(place, Gather) else None
 
     def accumulates(self, role: str) -> bool | NDArray[np.bool_]:
-        how = self.operation.accumulates
+        how = self.operation.effect
         if isinstance(how, Bool):
             return bool(truth(how, {}))
-        if how in ("always", "no"):
-            return how == "always"
+        if how is not Effect.FIRST_SETS:
+            return how is Effect.ADDS
         found = self.bounds[role]
         held = found.memory.content.at(found.place)
         return held >= SUM
@@ -376,9 +377,8 @@ def steps_of(machine: ConcreteMachine, operation: Operation, bounds: dict[str, B
     traits = operation.instruction.traits if operation.instruction is not None else ()
     footprint = operation.instruction.footprint if operation.instruction is not None else None
     matmul = Trait.MATMUL in traits
-    how = operation.accumulates
-    adds = how != "no" and how is not E.FALSE
-    own = machine.api == "beta1" and how == "always" and writes[:1] == started[:1]
+    adds, how = operation.adds, operation.effect
+    own = machine.api == "beta1" and how is Effect.ADDS and writes[:1] == started[:1]
     own_sum = writes[0] if own and writes else None
     tensor = matmul or operation.engine is Engine.TENSOR
     sums = started if matmul and machine.api != "beta1" and adds else ()
@@ -393,7 +393,7 @@ def steps_of(machine: ConcreteMachine, operation: Operation, bounds: dict[str, B
         started=started,
         sums=sums,
         own_sum=own_sum,
-        kept=tuple((role, how == "first-overwrites") for role in sums),
+        kept=tuple((role, how is Effect.FIRST_SETS) for role in sums),
         tensor=tensor,
         resets=not (tensor and adds),
         holds=CONTENTS.index(written(operation)),

@@ -24,7 +24,6 @@ from verifier.source.ir import Span
 from verifier.symbolic.instruction import Trait
 from verifier.symbolic.memory.content import constant, moved
 from verifier.symbolic.memory.events import ForeignWrite
-from verifier.symbolic.memory.index import accumulates
 from verifier.symbolic.tensors import View
 from verifier.symbolic.trace import Operation
 
@@ -153,7 +152,7 @@ class Stores:
             return None
         if instruction.footprint.orders or instruction.footprint.remembers(operation):
             return None
-        way: list[object] = [operation.name, str(operation.accumulates)]
+        way: list[object] = [operation.name, str(operation.effect)]
         passed = moved(operation)
         for part in parts:
             if part.role == passed and (held := self._held(part)) in self._constants:
@@ -197,7 +196,7 @@ def _orderless(operation: Operation) -> bool:
     """Whether it does not matter which of several cores does an operation last."""
     instruction = operation.instruction
     repeatable = instruction is not None and Trait.REPEATABLE in instruction.traits
-    return repeatable or accumulates(operation)
+    return repeatable or operation.adds
 
 
 def _bits(place: Place) -> np.dtype[Any]:

@@ -41,6 +41,7 @@ from verifier.hardware.chips import Chip
 from verifier.hardware.engines import Engine
 from verifier.hardware.memories import Buffer
 from verifier.symbolic import expr as E
+from verifier.symbolic.effects import Effect
 from verifier.symbolic.instruction import Trait
 from verifier.symbolic.lanes import SystemAddress
 from verifier.symbolic.memory.events import StagesShared
@@ -319,7 +320,7 @@ def _used(machine: ConcreteMachine, operation: Operation) -> Iterator[Used]:
         found = view_region(machine, view)
         writes = any(name == role for name, _ in operation.writes)
         reads = any(name == role for name, _ in operation.reads)
-        reads = reads or (writes and operation.accumulates == "always")
+        reads = reads or (writes and operation.effect is Effect.ADDS)
         _handed(machine, operation, role, view.storage, writes)
         # of a source that is larger than what is made of it, only so much is used
         part = view_region(machine, _within_frame(accessed if view.exact else view))

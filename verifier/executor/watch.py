@@ -205,7 +205,7 @@ class Watch:
             self._behind(operation, role, bounds[role], turns)
         if not turns and not self._left:
             return
-        sums = operation.accumulates != "no" and operation.accumulates is not E.FALSE
+        sums = operation.adds
         for role in reads:
             if sums and role in writes:
                 continue  # it is carried on

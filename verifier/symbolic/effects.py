@@ -247,3 +247,18 @@ class Footprint:
     def writes_of(self, role: str) -> tuple[Writes, ...]:
         name = role.partition("[")[0]
         return tuple(write for write in self.writes if write.role == name)
+
+    def effect_of(self, call: Call) -> Effect | Bool:
+        """What a call does with what its targets hold; a condition: it adds exactly when it holds.
+
+        A flag that is not followed leaves it to what is there.
+        """
+        for write in self.writes:
+            effect = write.effect(call)
+            if effect is None:
+                return Effect.FIRST_SETS
+            if effect is E.TRUE:
+                return Effect.ADDS
+            if effect is not Effect.SETS and effect is not E.FALSE:
+                return effect
+        return Effect.SETS

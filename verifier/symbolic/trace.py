@@ -11,6 +11,7 @@ from typing import Final
 
 from verifier.hardware.engines import Engine
 from verifier.source.ir import Span
+from verifier.symbolic.effects import Effect
 from verifier.symbolic.expr import TRUE, Bool
 from verifier.symbolic.instruction import Instruction
 from verifier.symbolic.lanes import Touch
@@ -22,8 +23,8 @@ class Operation:
     """One device instruction (or allocation, load, store) with bound operands.
 
     ``name`` is the canonical API name without namespace generation, e.g. ``isa.nc_matmul``,
-    ``language.load``. ``writes`` and ``reads`` list the views touched; ``accumulates`` marks a
-    write that adds to what is there (matmul accumulation, ``+=``).
+    ``language.load``. ``writes`` and ``reads`` list the views touched; ``effect`` says whether
+    a write adds to what is there (matmul accumulation, ``+=``): a condition where that depends.
     """
 
     name: str
@@ -35,9 +36,8 @@ class Operation:
     order: int
     reads: tuple[tuple[str, View], ...] = ()
     writes: tuple[tuple[str, View], ...] = ()
-    #: "no", "always" (reads and adds), "first-overwrites" (nc_matmul with accumulate=None),
-    #: or a Bool: adds exactly when it is true
-    accumulates: str | Bool = "no"
+    #: as :meth:`Footprint.effect_of` gives it
+    effect: Effect | Bool = Effect.SETS
     engine: Engine = Engine.UNKNOWN
     call_text: str = ""
     attributes: dict[str, object] = field(default_factory=dict)
@@ -47,6 +47,11 @@ class Operation:
     instruction: Instruction | None = None
     #: arguments whose values somebody asked for, and that are not known
     unseen: set[str] = field(default_factory=set)
+
+    @property
+    def adds(self) -> bool:
+        """Whether it may add to its target in any way."""
+        return self.effect is not Effect.SETS
 
     def view(self, role: str) -> View | None:
         operand = self.operands.get(role)

@@ -16,7 +16,6 @@ from verifier.hardware.memories import Buffer
 from verifier.source.ir import Span
 from verifier.symbolic import absent, registers, views
 from verifier.symbolic import expr as E
-from verifier.symbolic.effects import Effect
 from verifier.symbolic.expr import FALSE, Bool, Expr
 from verifier.symbolic.instruction import Instruction
 from verifier.symbolic.machine import Arg, Call, Machine
@@ -205,7 +204,7 @@ def perform(
         call_text=text,
         instruction=instruction,
     )
-    operation.accumulates = accumulation(operation, instruction)
+    operation.effect = instruction.footprint.effect_of(operation)
     operation.engine = engine_of(operation, instruction)
     machine.emit(operation)
     return result if result is not None else handles.issued(machine, text)
@@ -499,19 +498,6 @@ def _gather_list(
     gathered.operands[name] = replace(operand, value=tuple(found))
     into = gathered.reads if instruction.footprint.reads_of(name) else gathered.writes
     into.extend((f"{name}[{position}]", view) for position, view in enumerate(found))
-
-
-def accumulation(operation: Operation, instruction: Instruction) -> str | Bool:
-    """Whether what is written is added to what is there: see :class:`Operation`."""
-    for write in instruction.footprint.writes:
-        effect = write.effect(operation)
-        if isinstance(effect, Bool):
-            return effect
-        if effect is Effect.ADDS:
-            return "always"
-        if effect is None or effect is Effect.FIRST_SETS:
-            return "first-overwrites"
-    return "no"
 
 
 def engine_of(operation: Operation, instruction: Instruction) -> Engine:

@@ -7,7 +7,6 @@ from typing import Final
 from verifier.dialects.nki import beta1, isa
 from verifier.dialects.nki.binding import SIGNATURE_RULE
 from verifier.dialects.nki.emission import (
-    accumulation,
     compared,
     engine_of,
     no_operator,
@@ -145,6 +144,6 @@ def store(
         call_text="=" if op is None else f"{op}=",
         instruction=instruction,
     )
-    operation.accumulates = accumulation(operation, instruction)
+    operation.effect = instruction.footprint.effect_of(operation)
     operation.engine = engine_of(operation, instruction)
     machine.emit(operation)

@@ -37,6 +37,7 @@ def perform(machine: Machine, instruction: Instruction, bound: Bound, call: Call
         call_text=call.text,
         instruction=instruction,
     )
+    operation.effect = instruction.footprint.effect_of(operation)
     operation.engine = instruction.engines.of(operation)
     read = {role.name: _read(operation, role) for role in instruction.roles if role.placed}
     for condition, chosen in _cases(read.values()):

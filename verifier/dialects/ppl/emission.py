@@ -11,7 +11,6 @@ from verifier.dialects.ppl.tensors import box
 from verifier.dialects.signature import Parameter
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
-from verifier.symbolic.expr import Bool
 from verifier.symbolic.instruction import Instruction
 from verifier.symbolic.machine import Call, Machine
 from verifier.symbolic.roles import Elements, Role, Takes
@@ -127,18 +126,9 @@ def emit(
         if footprint.writes_of(role.name):
             writes.append((role.name, accessed(view)))
     operation.reads, operation.writes = tuple(reads), tuple(writes)
-    operation.accumulates = _accumulates(operation, instruction)
+    operation.effect = footprint.effect_of(operation)
     machine.emit(operation)
     return operation
-
-
-def _accumulates(operation: Operation, instruction: Instruction) -> str | Bool:
-    """Whether what is written is added to what is there: see :class:`Operation`."""
-    for write in instruction.footprint.writes:
-        effect = write.effect(operation)
-        if isinstance(effect, Bool):
-            return "always" if effect is E.TRUE else "no" if effect is E.FALSE else effect
-    return "no"
 
 
 def _used(machine: Machine, operation: Operation, role: Role, view: View) -> View:

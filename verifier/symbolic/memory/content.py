@@ -74,7 +74,7 @@ def moved(operation: Operation) -> str | None:
     ((role, _),) = operation.reads
     fates = [entry.fate for entry in instruction.footprint.reads_of(role)]
     plain = bool(fates) and all(isinstance(fate, Carried) and fate.moved for fate in fates)
-    return role if plain and operation.accumulates == "no" else None
+    return role if plain and not operation.adds else None
 
 
 def folded(operation: Operation) -> tuple[Expr, ...]:

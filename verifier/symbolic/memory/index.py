@@ -8,6 +8,7 @@ from verifier.hardware.engines import Engine
 from verifier.hardware.memories import Buffer
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
+from verifier.symbolic.effects import Effect
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.instruction import Trait
 from verifier.symbolic.memory.known import Known
@@ -159,7 +160,7 @@ def _own_sum(operation: Operation, view: View) -> bool:
     """
     return (
         operation.api == "beta1"
-        and operation.accumulates == "always"
+        and operation.effect is Effect.ADDS
         and view.buffer is Buffer.PSUM
         and any(view is target for _, target in operation.writes)
     )
@@ -187,15 +188,8 @@ def _widen(out: Index, loops: tuple[Loop, ...], order: int) -> None:
 
 def accumulation(operation: Operation) -> Bool:
     """When the operation reads its target and adds to it, whatever wrote there before."""
-    adds = operation.accumulates
-    if isinstance(adds, Bool):
-        return adds
-    return E.truth(adds == "always")
-
-
-def accumulates(operation: Operation) -> bool:
-    """Whether the operation may add to its target in any way."""
-    return operation.accumulates != "no" and operation.accumulates is not E.FALSE
+    effect = operation.effect
+    return effect if isinstance(effect, Bool) else E.truth(effect is Effect.ADDS)
 
 
 def is_matmul(operation: Operation) -> bool:

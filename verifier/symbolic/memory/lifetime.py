@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
-from verifier.symbolic.memory.index import Access, Index, Uses, accumulates
+from verifier.symbolic.memory.index import Access, Index, Uses
 from verifier.symbolic.memory.presence import Touch, Turn, held
 from verifier.symbolic.tensors import Loop, LoopKind, Storage
 
@@ -344,7 +344,7 @@ def _carried_around(uses: Uses, access: Access, visitor: Loop) -> bool:
             continue
         inside = [other for other in uses.all if loop in other.operation.loops]
         head = min(inside, key=lambda other: other.order)
-        if head not in uses.writes or accumulates(head.operation):
+        if head not in uses.writes or head.operation.adds:
             return True
     return False
 

@@ -137,9 +137,7 @@ _TIU: Final = (
         lanes=None,
     ),
     function("tiu.zero", "dst = 0", "dst*", target(constant=0)),
-    function(
-        "tiu.fill", "dst = value", "dst*, value*", target(constant="value"), vector("value")
-    ),
+    function("tiu.fill", "dst = value", "dst*, value*", target(constant="value"), vector("value")),
     function(
         "tiu.arange_broadcast",
         "dst = start, start + step, ... in each lane",
