@@ -11,14 +11,10 @@ from collections.abc import Iterator, Mapping
 
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
-from verifier.symbolic.instruction import Trait
+from verifier.symbolic.memory.content import PLAIN, determined
 from verifier.symbolic.memory.index import Access, Index
-from verifier.symbolic.tensors import DType, LoopKind, Storage, StorageKind, View
+from verifier.symbolic.tensors import LoopKind, Storage, StorageKind, View
 from verifier.symbolic.trace import Operation
-from verifier.symbolic.values import ApiRef, Enumerator
-
-#: what an operation may be given besides terms and views: the same for each instance
-_PLAIN = (bool, int, float, str, DType, Enumerator, ApiRef, type(None))
 
 
 class _NotKnownError(Exception):
@@ -58,11 +54,7 @@ def _makers(table: Index, storage: Storage) -> Iterator[Operation]:
 
 def _terms(operation: Operation) -> Iterator[Expr | Bool]:
     """All that says what an operation does, where, and whether it is done."""
-    instruction = operation.instruction
-    if instruction is None or instruction.traits & {Trait.RANDOM, Trait.COLLECTIVE}:
-        raise _NotKnownError
-    footprint = instruction.footprint
-    if footprint.orders or footprint.remembers(operation):
+    if not determined(operation):
         raise _NotKnownError
     yield from operation.path
     for loop in operation.loops:
@@ -87,7 +79,7 @@ def _of_value(value: object) -> Iterator[Expr | Bool]:
     elif isinstance(value, tuple):
         for item in value:
             yield from _of_value(item)
-    elif not isinstance(value, _PLAIN):
+    elif not isinstance(value, PLAIN):
         raise _NotKnownError
 
 

@@ -13,10 +13,12 @@ from rules.memory.cases import Copy, apart, before, contains, copy, covered, dom
 from rules.memory.order import (
     Barriers,
     Foreign,
+    disordered,
+    needs_order,
+    reader,
     reads_of_others,
-    repeatable,
     result_of,
-    same_value,
+    writing,
 )
 from rules.memory.runtime import apart_there
 from rules.memory.winners import Winner, winners
@@ -33,8 +35,7 @@ from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.memory.events import (
     CarriedRead,
     CarriedWrite,
-    ForeignRead,
-    ForeignWrite,
+    Met,
     Reordered,
 )
 from verifier.symbolic.memory.index import Access, Index, Uses, index, tensor
@@ -94,7 +95,7 @@ def carried_dependences(trace: Trace, target: Target) -> Iterable[Check]:
         elif trace.grid and buffer is Buffer.SHARED_HBM:
             for level in range(len(trace.grid)):
                 yield from _overlapping_writes(table, uses, level, INSTANCES, barriers)
-            for found in reads_of_others(uses, barriers):
+            for found in reads_of_others(table, uses, barriers):
                 yield _read_of_other(found)
         if trace.api == "beta1":
             for level in _levels(uses):
@@ -136,16 +137,15 @@ def _overlapping_writes(
     writes = [
         write
         for write in uses.writes
-        if _unordered(write, uses, level, beside)
-        and not write.operation.adds
-        and not repeatable(write.operation)
-    ]
+        if _unordered(write, uses, level, beside) and not write.operation.adds
+    ]  # (a sum reads what it adds to)
     for position, first in enumerate(writes):
         for second in writes[position:]:
             loop = first.loops[level]
             if loop is not second.loops[level]:
                 continue
-            if beside is not ITERATIONS and same_value(table, first, second):
+            both = writing(table, first), writing(table, second)
+            if beside is not ITERATIONS and not needs_order(*both):
                 continue
             if beside is ITERATIONS and result_of(table, first.operation, loop):
                 continue
@@ -324,17 +324,19 @@ def _own_only(name: str, span: Span, written: Span) -> Check:
     )
 
 
-def foreign_read(event: ForeignRead, target: Target) -> Iterator[Check]:
-    """An instance of a run reads what another one writes."""
-    yield _own_only(event.name, event.span, event.written)
-
-
-def foreign_write(event: ForeignWrite, target: Hardware) -> Iterator[Check]:
-    """Two instances of a run, or two cores of a TPU, write one element."""
-    again = event.again if event.again != event.span else None
+def met(event: Met, target: Hardware) -> Iterator[Check]:
+    """Two instances of a run, or two cores of a TPU, come to one element."""
+    if not disordered(event):
+        return
+    # told where the first of them writes, whichever is run before the other
+    first, second = reader(event)
+    if first.deed.combines or not first.deed.writes:
+        yield _own_only(event.name, first.span, second.span)
+        return
+    again = second.span if second.span != first.span else None
     beside = CORES if isinstance(target, Chip) else INSTANCES
-    words = _written_once(beside, "", event.name, event.span, again, event.span)
-    yield replace(words, notes=tuple(note for note in words.notes if note.span != event.span))
+    words = _written_once(beside, "", event.name, first.span, again, first.span)
+    yield replace(words, notes=tuple(note for note in words.notes if note.span != first.span))
 
 
 def carried_write(event: CarriedWrite, target: Target) -> Iterator[Check]:
@@ -478,8 +480,7 @@ register(
         monitors=(
             Monitor(CarriedRead, carried_read),
             Monitor(CarriedWrite, carried_write),
-            Monitor(ForeignRead, foreign_read),
-            Monitor(ForeignWrite, foreign_write),
+            Monitor(Met, met),
             Monitor(Reordered, reordered),
         ),
         twins=TWINS["loop-carried-dependence"],

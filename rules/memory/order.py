@@ -2,8 +2,9 @@
 
 Two accesses of one element by different instances, one of which writes, need an order: a barrier
 between them that both instances go through. Instances count the barriers that they have gone
-through: two accesses are ordered exactly when the counts differ. (Two sums that the memory makes,
-and two writes of one value, need none.)
+through: two accesses are ordered exactly when the counts differ. Two sums that the memory makes
+with one operator, and two writes of one value, need none (:func:`needs_order`, :func:`ordered`).
+The symbolic check asks this of the accesses in the text, the monitor of those of a run.
 
 An exchange in which each of two cores sends to the other is a barrier, too: neither goes on before
 the other has come. What other exchanges order is not known.
@@ -17,11 +18,46 @@ from dataclasses import dataclass, replace
 from rules.memory.cases import apart, common_loops, copy
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
-from verifier.symbolic.instruction import Trait
-from verifier.symbolic.memory.content import constant, folded, moved
+from verifier.symbolic.memory.content import combines, constant, folded, moved
+from verifier.symbolic.memory.events import Deed, Met, Visit
 from verifier.symbolic.memory.index import Access, Index, Uses, tensor
 from verifier.symbolic.tensors import Loop, LoopKind
 from verifier.symbolic.trace import Operation, Trace
+
+
+def needs_order(first: Deed, second: Deed) -> bool:
+    """Whether it matters which of two instances comes to an element first."""
+    if not (first.writes or second.writes):
+        return False
+    if first.combines or second.combines:
+        return first.combines != second.combines
+    if not (first.writes and second.writes):
+        return True
+    same = first.value is not None and first.value == second.value
+    return not (same or (first.made is not None and first.made == second.made))
+
+
+def ordered(mine: Expr, its: Expr) -> Bool:
+    """Whether a barrier is between two accesses, each of which so many barriers come before."""
+    return E.ne(mine, its)
+
+
+def reader(met: Met) -> tuple[Visit, Visit]:
+    """The visit that reads, itself or what it adds to, and the other one."""
+    first, second = sorted((met.first, met.second), key=lambda visit: visit.instance)
+
+    def reads(visit: Visit) -> int:
+        return 2 if not visit.deed.writes else 1 if visit.deed.combines else 0
+
+    return (second, first) if reads(second) > reads(first) else (first, second)
+
+
+def disordered(met: Met) -> bool:
+    """Whether two accesses of a run need an order that they do not have."""
+    first, second = met.first, met.second
+    if first.instance == second.instance or not needs_order(first.deed, second.deed):
+        return False
+    return ordered(E.const(first.waited), E.const(second.waited)) is not E.TRUE
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +92,8 @@ class Barriers:
                 continue
             mine, its = mine + before[0], its + before[1]
         # the symbols of loops stand for other iterations on each side
-        if known and mine.is_const and its.is_const and mine is not its:
+        constant = mine.is_const and its.is_const
+        if known and constant and ordered(mine, its) is E.TRUE:
             return None
         if mine is E.const(0) and its is E.const(0):
             return first, second, known
@@ -123,16 +160,17 @@ def _where(access: Access, condition: Bool) -> Access:
     return replace(access, given=(*access.given, condition), reaches={})
 
 
-def repeatable(operation: Operation) -> bool:
-    """Whether several instances may do it to the same elements, in any order."""
-    instruction = operation.instruction
-    return instruction is not None and Trait.REPEATABLE in instruction.traits
+def writing(table: Index, write: Access) -> Deed:
+    """What a write does, as far as the text says it."""
+    operation = write.operation
+    return Deed(True, combines(operation), _number(table, operation))
 
 
-def same_value(table: Index, first: Access, second: Access) -> bool:
-    """Whether both write one and the same number everywhere."""
-    value = _number(table, first.operation)
-    return value is not None and value == _number(table, second.operation)
+def _reading(read: Access) -> Deed:
+    """What a read does: that of what is added to is a part of the sum."""
+    own = any(role == read.role for role, _ in read.operation.writes)
+    adds = combines(read.operation) if own else ""
+    return Deed(bool(adds), adds)
 
 
 def _number(table: Index, operation: Operation, *, through: bool = True) -> int | float | None:
@@ -177,13 +215,14 @@ class Foreign:
     there: tuple[Expr, ...] = ()
 
 
-def reads_of_others(uses: Uses, barriers: Barriers) -> Iterator[Foreign]:
-    """The pairs of a read and a write of another instance."""
-    for read in uses.reads:
-        for write in uses.writes:
-            operation = write.operation
-            if operation is read.operation and (operation.adds or repeatable(operation)):
-                continue  # sums that the memory makes come in any order
+def reads_of_others(table: Index, uses: Uses, barriers: Barriers) -> Iterator[Foreign]:
+    """The pairs of a read and a write of another instance; a sum reads what it adds to."""
+    written = [(write, writing(table, write)) for write in uses.writes]
+    for read in (*uses.reads, *uses.targets):
+        deed = _reading(read)
+        for write, its in written:
+            if not needs_order(deed, its):
+                continue
             tied = barriers.tied(read, write)
             if tied is not None:
                 yield _foreign(*tied, barriers.grid)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from rules.memory.capacity import Limit, first_excess, peak_checks, totals
-from rules.memory.order import Barriers, Foreign, reads_of_others
+from rules.memory.order import Barriers, Foreign, disordered, reader, reads_of_others
 from rules.tpu.ppl_kit import declare, example
 from verifier.hardware.chips import Chip
 from verifier.hardware.memories import Buffer
@@ -16,7 +16,7 @@ from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.memory.events import (
-    CoreRead,
+    CoresMet,
     LanesLived,
     StagesShared,
     UndefinedLanes,
@@ -150,10 +150,11 @@ def unsynchronised(trace: Trace, chip: Chip) -> Iterator[Check]:
     if not trace.grid:
         return
     barriers = Barriers.of(trace)
-    for uses in index(trace).storages:
+    table = index(trace)
+    for uses in table.storages:
         if uses.storage.kind is StorageKind.CONSTANT or uses.storage.buffer.on_chip:
             continue
-        for found in reads_of_others(uses, barriers):
+        for found in reads_of_others(table, uses, barriers):
             yield _other_core(found)
 
 
@@ -192,10 +193,12 @@ def _synchronised(name: str, span: Span) -> Check:
     )
 
 
-def core_read(event: CoreRead, chip: Chip) -> Iterator[Check]:
+def core_read(event: CoresMet, chip: Chip) -> Iterator[Check]:
     """A core of a run reads what another one writes."""
-    found = _synchronised(event.name, event.span)
-    yield replace(found, notes=(Note(event.written, "written here"),))
+    if disordered(event):
+        read, write = reader(event)
+        found = _synchronised(event.name, read.span)
+        yield replace(found, notes=(Note(write.span, "written here"),))
 
 
 def too_early(event: UndefinedLanes, chip: Chip) -> Iterator[Check]:
@@ -335,7 +338,7 @@ declare(
     unsynchronised,
     _EXCHANGE.replace("    pl.sync()\n", ""),
     _EXCHANGE,
-    monitors=(Monitor(UndefinedLanes, too_early), Monitor(CoreRead, core_read)),
+    monitors=(Monitor(UndefinedLanes, too_early), Monitor(CoresMet, core_read)),
     silent=True,
 )
 declare(

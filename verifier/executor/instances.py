@@ -1,18 +1,18 @@
 """What the instances of a launch do to the memory that they share, between two barriers.
 
-Two accesses of one element by different instances, one of which writes, are ordered by a barrier in
-between: each instance counts those that it went through. An exchange, in which each of two cores
-waits for what the other one sends, is one as well. Two sums that the memory makes, and two writes
-of the same numbers, need no order. Numbers are the same where both instances have computed them in
-the same way, out of the same inputs: what tensors hold is numbered by how it was made.
+Which visits of one element by two instances need an order, and have it, the rule says: told is who
+comes to it, after how many barriers. An exchange, in which each of two cores waits for what the
+other one sends, is a barrier as well. Numbers are the same where both instances have computed them
+in the same way, out of the same inputs: what tensors hold is numbered by how it was made.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 from math import prod
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -27,31 +27,26 @@ from verifier.hardware.memories import Buffer
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
-from verifier.symbolic.instruction import Trait
-from verifier.symbolic.memory.content import constant
-from verifier.symbolic.memory.events import ForeignRead, ForeignWrite, Origin
-from verifier.symbolic.tensors import DType, StorageKind, View
+from verifier.symbolic.memory.content import PLAIN, combines, constant, determined
+from verifier.symbolic.memory.events import Deed, Met, Origin, Visit
+from verifier.symbolic.tensors import StorageKind, View
 from verifier.symbolic.trace import Operation
-from verifier.symbolic.values import ApiRef, Enumerator
 
 
-@dataclass(frozen=True, slots=True)
-class _Event:
-    """An access: where, by which instance, after how many barriers.
+class _Kind(Enum):
+    """Visits that are noted apart: the last one says nothing of those of another kind."""
 
-    ``value``: the number that is written everywhere, if it is one; ``made``: how it was made, as a
-    number, if that is known. ``adds``: it is a sum.
-    """
+    READS = "reads"
+    SETS = "writes"
+    COMBINES = "adds to what is there"
 
-    span: Span
-    number: int
-    waited: int
-    value: int | float | None = None
-    made: int | None = None
-    adds: bool = False
+    @staticmethod
+    def of(deed: Deed) -> _Kind:
+        return _Kind.READS if not deed.writes else _Kind.COMBINES if deed.combines else _Kind.SETS
 
 
-_NONE: Final = _Event(Span("", 0, 0, 0, 0), 0, -1)
+_READ: Final = Deed(False)
+_Pair: TypeAlias = tuple[Visit | None, Visit | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,16 +62,13 @@ class Unwritten:
 
 @dataclass(slots=True)
 class Instances:
-    """Notes of one run; ``meet`` is told of accesses that nothing orders."""
+    """Notes of one run; ``meet`` is told of visits of one element by different instances."""
 
     meet: Callable[[object], bool]
-    #: writes, by number; the first stands for none
-    _events: list[_Event] = field(default_factory=lambda: [_NONE])
-    #: the last read of an element, and the last one by another instance than that
-    _readers: list[tuple[_Event, _Event]] = field(default_factory=lambda: [(_NONE, _NONE)])
-    #: per element, the numbers of these
-    _writes: WeakKeyDictionary[Memory, Cells] = field(default_factory=WeakKeyDictionary)
-    _reads: WeakKeyDictionary[Memory, Cells] = field(default_factory=WeakKeyDictionary)
+    #: the last visit of an element, and the last one by another instance than that
+    _visits: list[_Pair] = field(default_factory=lambda: [(None, None)])
+    #: per element and kind, the numbers of these
+    _last: WeakKeyDictionary[Memory, dict[_Kind, Cells]] = field(default_factory=WeakKeyDictionary)
     #: tensors that hold one number everywhere
     _numbers: WeakKeyDictionary[Memory, int | float] = field(default_factory=WeakKeyDictionary)
     #: how the contents of tensors that an instance has for itself were made
@@ -96,19 +88,18 @@ class Instances:
     ) -> None:
         """An operation of an instance; ``roles``: what it reads, and what it writes."""
         reads, writes = roles
-        number = _number(instance.index, instance.grid)
-        adds = operation.adds
+        index, waited, adds = instance.index, instance.waited, combines(operation)
         for role in reads:
             if shared(bounds[role].memory) and not (adds and role in writes):
-                event = _Event(operation.span_of(role), number, instance.waited)
-                self._read(event, bounds[role], boxes[role])
+                visit = Visit(operation.span_of(role), index, waited, _READ)
+                self._come(visit, bounds[role], boxes[role])
         value = self._value(operation, bounds)
         made = self._made(operation, bounds, reads)
         for role in writes:
             memory = bounds[role].memory
             if shared(memory):
-                event = _Event(operation.span, number, instance.waited, value, made, adds)
-                self._write(event, bounds[role], boxes[role])
+                deed = Deed(True, adds, value, made)
+                self._come(Visit(operation.span, index, waited, deed), bounds[role], boxes[role])
             else:
                 self._contents[memory] = self._next(made, self._held(memory))
             if value is not None and bounds[role].place == memory.template.whole:
@@ -125,11 +116,13 @@ class Instances:
         for read in self._unwritten:
             if read.origin.span in self._raced:
                 continue
-            stamps = self._writes.get(read.memory)
-            late = stamps is None or any(
-                event.waited > read.waited
-                for event in self._distinct(stamps.get(read.box, read.place))
-            )
+            written = [
+                visit.waited
+                for kind, cells in self._last.get(read.memory, {}).items()
+                for visit in self._distinct(cells.get(read.box, read.place))
+                if kind is not _Kind.READS
+            ]
+            late = not written or max(written) > read.waited
             if late or bool(read.memory.undefined(read.place).any()):
                 yield read.origin
 
@@ -148,10 +141,7 @@ class Instances:
         self, operation: Operation, bounds: Mapping[str, Bound], reads: tuple[str, ...]
     ) -> int | None:
         """The number of how an operation makes what it writes, and where; None: not known."""
-        instruction = operation.instruction
-        if instruction is None or instruction.traits & {Trait.RANDOM, Trait.COLLECTIVE}:
-            return None
-        if instruction.footprint.orders or instruction.footprint.remembers(operation):
+        if not determined(operation):
             return None
         parts: list[object] = [operation.name, str(operation.effect)]
         for role, operand in operation.operands.items():
@@ -185,56 +175,33 @@ class Instances:
             return None
         return self._ways.setdefault((before, made), len(self._ways) + 1)
 
-    def _distinct(self, stamps: NDArray[Any]) -> list[_Event]:
-        return [self._events[int(stamp)] for stamp in np.unique(stamps) if stamp]
+    def _distinct(self, stamps: NDArray[Any]) -> list[Visit]:
+        pairs = (self._visits[int(stamp)] for stamp in np.unique(stamps))
+        return [visit for pair in pairs for visit in pair if visit is not None]
 
-    def _stamp(self, event: _Event) -> int:
-        self._events.append(event)
-        return len(self._events) - 1
-
-    def _read(self, event: _Event, found: Bound, box: Box) -> None:
+    def _come(self, visit: Visit, found: Bound, box: Box) -> None:
         memory, place = found.memory, found.place
-        writes = self._writes.get(memory)
-        if writes is not None:
-            for write in self._distinct(writes.get(box, place)):
-                if _beside(write, event):
-                    self._foreign(memory, event, write)
-        reads = self._reads.get(memory)
-        if reads is None:
-            reads = self._reads[memory] = Cells(memory.template)
-        before = reads.get(box, place)
+        kinds = self._last.setdefault(memory, {})
+        for kind, cells in kinds.items():
+            if visit.deed.writes or kind is not _Kind.READS:
+                for other in self._distinct(cells.get(box, place)):
+                    if other.instance != visit.instance:
+                        self._meet(memory, other, visit)
+        own = _Kind.of(visit.deed)
+        if own not in kinds:
+            kinds[own] = Cells(memory.template)
+        before = kinds[own].get(box, place)
         after = np.zeros_like(before)
-        for stamp in np.unique(before):
-            last, other = self._readers[int(stamp)]
-            if last.number != event.number:
-                other = last
-            after[before == stamp] = len(self._readers)
-            self._readers.append((event, other))
-        reads.put(box, place, after)
+        for number in np.unique(before).tolist():
+            last, other = self._visits[number]
+            apart = last is not None and last.instance != visit.instance
+            after[before == number] = len(self._visits)
+            self._visits.append((visit, last if apart else other))
+        kinds[own].put(box, place, after)
 
-    def _write(self, event: _Event, found: Bound, box: Box) -> None:
-        memory, place = found.memory, found.place
-        writes = self._writes.get(memory)
-        if writes is None:
-            writes = self._writes[memory] = Cells(memory.template)
-        for write in self._distinct(writes.get(box, place)):
-            if _beside(write, event) and not _alike(write, event):
-                self._twice(memory, write, event)
-        reads = self._reads.get(memory)
-        for stamp in () if reads is None else np.unique(reads.get(box, place)):
-            for read in self._readers[int(stamp)]:
-                if _beside(read, event):
-                    self._foreign(memory, read, event)
-        writes.put(box, place, self._stamp(event))
-
-    def _foreign(self, memory: Memory, read: _Event, write: _Event) -> None:
-        self._raced.add(read.span)
-        self.meet(ForeignRead(memory.name, read.span, write.span))
-
-    def _twice(self, memory: Memory, first: _Event, second: _Event) -> None:
-        """Told where the first of the two instances writes, whichever is run before the other."""
-        first, second = sorted((first, second), key=lambda event: event.number)
-        self.meet(ForeignWrite(memory.name, first.span, second.span))
+    def _meet(self, memory: Memory, first: Visit, second: Visit) -> None:
+        if self.meet(Met(memory.name, first, second)):
+            self._raced |= {each.span for each in (first, second) if not each.deed.writes}
 
 
 def shared(memory: Memory) -> bool:
@@ -248,33 +215,15 @@ def several(instance: Program) -> bool:
     return prod(instance.grid) > 1
 
 
-def _beside(first: _Event, second: _Event) -> bool:
-    """Whether accesses are by two instances, with no barrier between them."""
-    return first.number != second.number and first.waited == second.waited
-
-
-def _alike(first: _Event, second: _Event) -> bool:
-    same = first.value is not None and first.value == second.value
-    alike = first.made is not None and first.made == second.made
-    return same or alike or (first.adds and second.adds)
-
-
 def settled(value: object) -> tuple[object, ...] | None:
     """What a value is compared by; None if it may be another one in another instance."""
     if isinstance(value, Expr):
         return (value.const,) if value.is_const else None
     if isinstance(value, Bool):
         return (value is E.TRUE,) if value.kind is E.BoolKind.CONST else None
-    if value is None or isinstance(value, (bool, int, float, str, DType, Enumerator, ApiRef)):
+    if isinstance(value, PLAIN):
         return (type(value), value)
     if not isinstance(value, tuple):
         return None
     parts = [settled(item) for item in value]
     return None if None in parts else (len(parts), *parts)
-
-
-def _number(index: tuple[int, ...], grid: tuple[int, ...]) -> int:
-    total = 0
-    for position, size in zip(index, grid, strict=True):
-        total = total * size + position
-    return total

@@ -7,7 +7,7 @@ their barriers, so all that is noted is of one stretch between two of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from verifier.executor.lanes import ByteMemory, Place
 from verifier.source.ir import Span
-from verifier.symbolic.memory.events import CoreRead
+from verifier.symbolic.memory.events import CoresMet, Deed, Visit
 
 #: bytes of a memory of which it is noted who uses each of them
 FOLLOWED: Final = 1 << 24
@@ -29,72 +29,88 @@ def _none(size: int) -> _Stamps:
     return np.zeros(max(1, size), _STAMP)
 
 
+@dataclass(frozen=True, slots=True)
+class Access:
+    """Which core comes to a tensor, what that is called there, and where in the text that is.
+
+    ``combines``: as of :class:`Deed`.
+    """
+
+    core: int
+    name: str
+    span: Span
+    combines: str
+
+    def visit(self, deed: Deed) -> Visit:
+        return Visit(self.span, (self.core,), 0, deed)
+
+
 @dataclass(slots=True)
 class _Uses:
-    """Per byte of a memory, which access wrote it last, and which two of different cores read it.
+    """Per byte of a memory, which access set it last, and which two of different cores read it.
 
-    The first read, and the first one by another core than that; 0: there is none. The same of those
-    that read it to write it again.
+    The first read, and the first one by another core than that; 0: there is none. ``added``,
+    ``summed``: the same of sums that the memory makes there, which read and write.
     """
 
     written: _Stamps
+    summed: _Stamps
     read: tuple[_Stamps, _Stamps]
     added: tuple[_Stamps, _Stamps]
 
 
 @dataclass(slots=True)
 class Races:
-    """Notes on the accesses of ``cores`` cores; ``meet`` is told of those that nothing orders."""
+    """Notes on the accesses of ``cores`` cores; ``meet`` is told of those of one byte."""
 
     meet: Callable[[object], bool]
     cores: int
     #: whether a memory was too large to follow
     lost: bool = False
-    #: where each access is: its number times the cores, plus its core, is the stamp of it
-    _spans: list[Span | None] = field(default_factory=lambda: [None])
+    #: by number, which times the cores, plus its core, is the stamp of it
+    _visits: list[Visit | None] = field(default_factory=lambda: [None])
     _uses: dict[ByteMemory, _Uses] = field(default_factory=dict)
 
     def wait(self) -> None:
         """All cores have waited for each other: what comes is behind all that was."""
-        self._spans = [None]
+        self._visits = [None]
         self._uses = {}
 
-    def read(
-        self, access: tuple[int, str, Span], memory: ByteMemory, place: Place, *, adds: bool
-    ) -> None:
-        """A core reads a place: its number, what the tensor is called there, and where that is.
-
-        ``adds``: to write it again, at the same place of the text. Sums that several cores have the
-        memory make there come in any order.
-        """
-        core, name, span = access
+    def read(self, access: Access, memory: ByteMemory, place: Place) -> None:
+        """A core reads a place; of what it adds to, that is a part of the sum."""
         uses = self._followed(memory, place)
         if uses is None:
             return
-        for written in _elements(uses.written, place):
-            for other in self._of_others(written, core):
-                if other != span:
-                    self.meet(CoreRead(name, span, other))
-        stamp = self._stamp(core, span)
-        one, another = uses.added if adds else uses.read
+        visit = access.visit(Deed(bool(access.combines), access.combines))
+        self._meet(access.name, visit, (uses.written, uses.summed), place)
+        one, another = uses.added if access.combines else uses.read
+        stamp = self._stamp(visit)
         for first, second in zip(_elements(one, place), _elements(another, place), strict=True):
-            second[(first > 0) & (first % self.cores != core) & (second == 0)] = stamp
+            second[(first > 0) & (first % self.cores != access.core) & (second == 0)] = stamp
             first[first == 0] = stamp
 
-    def write(self, access: tuple[int, str, Span], memory: ByteMemory, place: Place) -> None:
-        """A core writes a place, given as in :meth:`read`."""
-        core, name, span = access
+    def write(self, access: Access, memory: ByteMemory, place: Place) -> None:
+        """A core writes a place."""
         uses = self._followed(memory, place)
         if uses is None:
             return
-        for stamps in (*uses.read, *uses.added):
-            for read in _elements(stamps, place):
-                for other in self._of_others(read, core):
-                    if other != span:
-                        self.meet(CoreRead(name, other, span))
-        stamp = self._stamp(core, span)
-        for written in _elements(uses.written, place):
+        visit = access.visit(Deed(True, access.combines))
+        self._meet(access.name, visit, (*uses.read, *uses.added), place)
+        stamp = self._stamp(visit)
+        for written in _elements(uses.summed if access.combines else uses.written, place):
             written[...] = stamp
+
+    def _meet(self, name: str, visit: Visit, kinds: Sequence[_Stamps], place: Place) -> None:
+        """Tell of the visits of other cores among these, each once."""
+        found: dict[Visit, None] = {}
+        for stamps in kinds:
+            for window in _elements(stamps, place):
+                for stamp in np.unique(window).tolist():
+                    other = self._visits[stamp // self.cores]
+                    if other is not None and other.instance != visit.instance:
+                        found[other] = None
+        for other in found:
+            self.meet(CoresMet(name, other, visit))
 
     def _followed(self, memory: ByteMemory, place: Place) -> _Uses | None:
         if not memory.inside(place) or not place.elements:
@@ -103,22 +119,14 @@ class Races:
             if memory.size > FOLLOWED:
                 self.lost = True
                 return None
-            written, *others = (_none(memory.size) for _ in range(5))
-            self._uses[memory] = _Uses(written, (others[0], others[1]), (others[2], others[3]))
+            written, summed, *others = (_none(memory.size) for _ in range(6))
+            one, another = (others[0], others[1]), (others[2], others[3])
+            self._uses[memory] = _Uses(written, summed, one, another)
         return self._uses[memory]
 
-    def _stamp(self, core: int, span: Span) -> int:
-        self._spans.append(span)
-        return (len(self._spans) - 1) * self.cores + core
-
-    def _of_others(self, stamps: NDArray[Any], core: int) -> Iterator[Span]:
-        """Where the accesses of other cores among these are, each place once."""
-        found: dict[Span, None] = {}
-        for stamp in np.unique(stamps).tolist():
-            span = self._spans[stamp // self.cores]
-            if span is not None and stamp % self.cores != core:
-                found[span] = None
-        yield from found
+    def _stamp(self, visit: Visit) -> int:
+        self._visits.append(visit)
+        return (len(self._visits) - 1) * self.cores + visit.instance[0]
 
 
 def _elements(stamps: _Stamps, place: Place) -> Iterator[NDArray[Any]]:
@@ -130,4 +138,4 @@ def _elements(stamps: _Stamps, place: Place) -> Iterator[NDArray[Any]]:
         yield np.ndarray(shape, _STAMP, stamps, block.offset * size, steps)
 
 
-__all__ = ["FOLLOWED", "Races"]
+__all__ = ["FOLLOWED", "Access", "Races"]

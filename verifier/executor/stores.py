@@ -21,9 +21,8 @@ from verifier.executor.instances import settled
 from verifier.executor.lanes import Array, Block, ByteMemory, Place
 from verifier.executor.programs import Program
 from verifier.source.ir import Span
-from verifier.symbolic.instruction import Trait
-from verifier.symbolic.memory.content import constant, moved
-from verifier.symbolic.memory.events import ForeignWrite
+from verifier.symbolic.memory.content import constant, determined, moved
+from verifier.symbolic.memory.events import Deed, Met, Visit
 from verifier.symbolic.tensors import View
 from verifier.symbolic.trace import Operation
 
@@ -45,19 +44,6 @@ class Part:
     shared: bool
 
 
-@dataclass(frozen=True, slots=True)
-class _Store:
-    """Which core stores, in which part of the text, and after how many barriers.
-
-    ``made``: how, as a number; None: not known.
-    """
-
-    core: tuple[int, ...]
-    waited: int
-    span: Span
-    made: int | None
-
-
 @dataclass(slots=True)
 class Stores:
     """Notes of one launch; ``meet`` is told of two cores whose stores nothing orders.
@@ -68,7 +54,7 @@ class Stores:
     meet: Callable[[object], bool]
     numbers: bool
     #: by number; the first stands for none
-    _known: list[_Store | None] = field(default_factory=lambda: [None])
+    _known: list[Visit | None] = field(default_factory=lambda: [None])
     #: per byte of a memory, the number of its last store
     _last: WeakKeyDictionary[ByteMemory, NDArray[np.int32]] = field(
         default_factory=WeakKeyDictionary
@@ -99,12 +85,14 @@ class Stores:
         for part in parts:
             if part.writes and not part.shared:
                 self._contents[part.memory] = self._next(made, self._contents.get(part.memory, 0))
-        if _orderless(operation):
-            return
+        if operation.adds:
+            return  # what comes to where others add is told of reads
+        # where numbers are computed, it is they that are compared
+        deed = Deed(True, made=None if self.numbers else made)
         for part, old in before:
-            self._stored(_Store(program.index, program.waited, part.span, made), part, old)
+            self._stored(Visit(part.span, program.index, program.waited, deed), part, old)
 
-    def _stored(self, own: _Store, part: Part, held: Array) -> None:
+    def _stored(self, own: Visit, part: Part, held: Array) -> None:
         memory, place = part.memory, part.place
         number = len(self._known)
         self._known.append(own)
@@ -122,11 +110,7 @@ class Stores:
             window[...] = number
         for other in sorted(others):
             known = self._known[other]
-            if known is None or known.core == own.core or known.waited != own.waited:
-                continue
-            if self.numbers or own.made is None or known.made != own.made:
-                one, again = sorted((known, own), key=lambda store: store.core)
-                self.meet(ForeignWrite(part.name, one.span, again.span))
+            if known is not None and self.meet(Met(part.name, known, own)):
                 return
 
     def _next(self, made: int | None, before: int | None) -> int | None:
@@ -147,10 +131,7 @@ class Stores:
             number = self._way(("constant", value))
             self._constants.add(number)
             return number
-        instruction = operation.instruction
-        if instruction is None or Trait.RANDOM in instruction.traits:
-            return None
-        if instruction.footprint.orders or instruction.footprint.remembers(operation):
+        if not determined(operation):
             return None
         way: list[object] = [operation.name, str(operation.effect)]
         passed = moved(operation)
@@ -190,13 +171,6 @@ _NOTHING: Final = np.zeros(0, np.uint8)
 def several(program: Program) -> bool:
     """Whether a launch has other cores than this one."""
     return prod(program.grid) > 1
-
-
-def _orderless(operation: Operation) -> bool:
-    """Whether it does not matter which of several cores does an operation last."""
-    instruction = operation.instruction
-    repeatable = instruction is not None and Trait.REPEATABLE in instruction.traits
-    return repeatable or operation.adds
 
 
 def _bits(place: Place) -> np.dtype[Any]:

@@ -21,7 +21,7 @@ from verifier.executor.lanes import (
 )
 from verifier.executor.lost import Spoilt, Used, follow
 from verifier.executor.pipelines import Pipelines
-from verifier.executor.races import Races
+from verifier.executor.races import Access, Races
 from verifier.executor.semantics.casts import NUMPY
 from verifier.executor.semantics.tpu import MEANINGS, SemanticsMissing
 from verifier.executor.semantics.tpu.base import Function
@@ -44,6 +44,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.effects import Effect
 from verifier.symbolic.instruction import Trait
 from verifier.symbolic.lanes import SystemAddress
+from verifier.symbolic.memory.content import combines
 from verifier.symbolic.memory.events import StagesShared
 from verifier.symbolic.tensors import Storage, View
 from verifier.symbolic.trace import Operation
@@ -251,10 +252,11 @@ def _share(machine: ConcreteMachine, operation: Operation, used: list[Used]) -> 
         if view is None or view.buffer.on_chip:
             continue
         span = operation.span if each.writes else operation.span_of(each.role)
-        access = core, view.name, span
+        adds = combines(operation) if each.writes else ""
+        access = Access(core, view.name, span, adds)
         for memory, place in each.parts:
             if each.reads:
-                races.read(access, memory, place, adds=each.writes)
+                races.read(access, memory, place)
             if each.writes:
                 races.write(access, memory, place)
 

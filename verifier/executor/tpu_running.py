@@ -27,7 +27,7 @@ from verifier.rulebase import Shown
 from verifier.source.ir import Span
 from verifier.symbolic.memory.events import (
     Awaited,
-    CoreRead,
+    CoresMet,
     Filled,
     LaneLife,
     LanesLived,
@@ -115,7 +115,7 @@ def launch(
             if races is not None:
                 races.wait()
         if races is not None and races.lost:
-            machine.unsettled |= {rule.id for rule, _ in machine.rules.monitors.get(CoreRead, ())}
+            machine.unsettled |= {rule.id for rule, _ in machine.rules.monitors.get(CoresMet, ())}
     finally:
         for core in cores:
             core.stop()

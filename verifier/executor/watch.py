@@ -33,8 +33,7 @@ from verifier.symbolic.memory.events import (
     CarriedWrite,
     Displaced,
     Filled,
-    ForeignRead,
-    ForeignWrite,
+    Met,
     Origin,
     Overlapped,
     Reached,
@@ -43,7 +42,7 @@ from verifier.symbolic.tensors import LoopKind, StorageKind
 from verifier.symbolic.trace import Operation
 
 #: what is met through the notes of :class:`Watch`
-_ORDER: Final = frozenset({CarriedRead, CarriedWrite, ForeignRead, ForeignWrite})
+_ORDER: Final = frozenset({CarriedRead, CarriedWrite, Met})
 WATCHED: Final = _ORDER | {Displaced, Filled, Overlapped, Reached}
 
 

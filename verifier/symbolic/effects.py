@@ -153,7 +153,8 @@ class Writes:
     calls has written it before. ``destroys``: what is left there means nothing (a work tensor).
     ``decides``: why what is added to has to be defined there and then; without it, what is
     undefined stays so, and nothing else becomes of it. ``constant``: one number goes everywhere
-    (this one, or the one that an operand gives), as long as nothing is read.
+    (this one, or the one that an operand gives), as long as nothing is read. ``by``: the operand
+    that names the operator with which it adds; without one, it is a sum.
     """
 
     role: str
@@ -164,6 +165,7 @@ class Writes:
     destroys: bool = False
     decides: str = ""
     constant: int | str | None = None
+    by: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -177,8 +177,6 @@ class Trait(Enum):
     #: barriers, registers, code of one's own, addresses out of registers
     NO_LANES = "does not stream tiles through the lanes of an engine"
     LANGUAGE = "is of the language: the compiler of Beta 1 makes instructions of it as it needs"
-    #: the same constant, or sums that the memory makes
-    REPEATABLE = "may be done to the same elements by several cores"
     # -- of NeuronCores and TPUs
     GATHERS = "picks rows or elements by index"
     QUANTISES = "converts between numbers and quantised ones"

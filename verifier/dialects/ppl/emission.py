@@ -121,7 +121,7 @@ def emit(
         view = operation.view(role.name)
         if view is None:
             continue
-        if footprint.reads_of(role.name):
+        if any(read.when.holds(operation) is not E.FALSE for read in footprint.reads_of(role.name)):
             reads.append((role.name, _used(machine, operation, role, accessed(view))))
         if footprint.writes_of(role.name):
             writes.append((role.name, accessed(view)))

@@ -7,10 +7,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import Final
 
-from verifier.symbolic.effects import Accumulation, Carried
+from verifier.symbolic.effects import Accumulation, Carried, Effect
 from verifier.symbolic.expr import Expr
+from verifier.symbolic.instruction import Trait
+from verifier.symbolic.tensors import DType
 from verifier.symbolic.trace import Operation
+from verifier.symbolic.values import ApiRef, Enumerator
 
 
 class Content(Enum):
@@ -64,6 +68,33 @@ def constant(operation: Operation) -> int | float | None:
     if isinstance(value, Expr):
         return value.const if value.is_const else None
     return value if isinstance(value, int | float) else None
+
+
+def combines(operation: Operation) -> str:
+    """The operator with which the memory adds what is written; empty: it is not known, or sets.
+
+    Several such sums with one operator may come in any order.
+    """
+    instruction = operation.instruction
+    if instruction is None or operation.effect is not Effect.ADDS:
+        return ""
+    named = {write.by for write in instruction.footprint.writes if write.by}
+    if not named:
+        return "add"
+    operator = operation.value(named.pop())
+    return operator.name if isinstance(operator, Enumerator) else ""
+
+
+#: what an operation may be given besides terms and views: the same for whoever gives it
+PLAIN: Final = (bool, int, float, str, DType, Enumerator, ApiRef, type(None))
+
+
+def determined(operation: Operation) -> bool:
+    """Whether what is written hangs on what is given and read, and on nothing else."""
+    instruction = operation.instruction
+    if instruction is None or instruction.traits & {Trait.RANDOM, Trait.COLLECTIVE}:
+        return False
+    return not (instruction.footprint.orders or instruction.footprint.remembers(operation))
 
 
 def moved(operation: Operation) -> str | None:

@@ -190,30 +190,41 @@ class Overlapped:
 
 
 @dataclass(frozen=True, slots=True)
-class ForeignRead:
-    """A program instance reads what another one writes, and nothing orders the two."""
+class Deed:
+    """What is done to an element that several instances see: it is read, or also written.
 
-    name: str
-    span: Span
-    written: Span
+    ``combines``: the operator with which the memory adds to what is there; empty: it does not.
+    ``value``: the number that is written, if that is known; ``made``: how it is made, as a number.
+    """
 
-
-@dataclass(frozen=True, slots=True)
-class ForeignWrite:
-    """Two program instances write one element, and nothing orders them."""
-
-    name: str
-    span: Span
-    again: Span
+    writes: bool
+    combines: str = ""
+    value: int | float | None = None
+    made: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class CoreRead:
-    """A core of a TPU reads what another one writes, with no barrier between the two."""
+class Visit:
+    """A deed of a program instance or a core, and how many barriers that has gone through."""
+
+    span: Span
+    instance: tuple[int, ...]
+    waited: int
+    deed: Deed
+
+
+@dataclass(frozen=True, slots=True)
+class Met:
+    """Two instances come to one element of ``name``, and one of them writes."""
 
     name: str
-    span: Span
-    written: Span
+    first: Visit
+    second: Visit
+
+
+@dataclass(frozen=True, slots=True)
+class CoresMet(Met):
+    """The same of two cores of a TPU, one of which reads: itself, or what it adds to."""
 
 
 @dataclass(frozen=True, slots=True)

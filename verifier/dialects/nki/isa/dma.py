@@ -115,8 +115,8 @@ DMA_COPY: Final = Instruction(
     footprint=Footprint(
         reads=(moved("src"),),
         writes=(
-            Writes(role="dst", when=_EVERY_ROW, effect=_folds),
-            Writes(role="dst", where=SOME, when=_SKIPS, effect=_folds),
+            Writes(role="dst", when=_EVERY_ROW, effect=_folds, by="dst_rmw_op"),
+            Writes(role="dst", where=SOME, when=_SKIPS, effect=_folds, by="dst_rmw_op"),
         ),
     ),
     traits=frozenset({Trait.DMA, Trait.COPIES}),
@@ -275,7 +275,7 @@ LANGUAGE_ATOMIC_RMW: Final = Instruction(
     operators=(admits("op", words("add"), "NKI-L74"),),
     footprint=Footprint(
         reads=(streamed("dst"), streamed("value")),
-        writes=(Writes(role="dst", effect=lambda call: Effect.ADDS),),
+        writes=(Writes(role="dst", effect=lambda call: Effect.ADDS, by="op"),),
     ),
     counted=_COUNTED,
     traits=frozenset({Trait.LANGUAGE, Trait.DMA}),

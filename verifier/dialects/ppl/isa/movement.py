@@ -11,6 +11,7 @@ from verifier.dialects.ppl.isa.shared import (
     OUTSIDE,
     Joined,
     Part,
+    combined,
     function,
     like,
     number,
@@ -18,16 +19,14 @@ from verifier.dialects.ppl.isa.shared import (
     repeated,
     source,
     target,
-    updated,
     vector,
 )
 from verifier.hardware.capabilities import Capability
 from verifier.symbolic.effects import Call
-from verifier.symbolic.instruction import Instruction, Trait
+from verifier.symbolic.instruction import Instruction
 from verifier.symbolic.roles import Counted, FirstLane, In, Lies, Permuted, Role, Spread, Takes
 from verifier.symbolic.values import Enumerator
 
-_REPEATABLE: Final = frozenset({Trait.REPEATABLE})
 _MOVES: Final = "dst*, src*"
 _TO_LOCAL: Final = In(LOCAL, ("TPU-F01",))
 _OUTSIDE: Final = In(OUTSIDE, ("TPU-F01",))
@@ -220,22 +219,20 @@ _BETWEEN: Final = (
         source(),
         number("dim", about="0 to 3; of local tensors 1"),
     ),
-    function("dma.zero", "dst = 0", "dst*", target(constant=0), traits=_REPEATABLE),
+    function("dma.zero", "dst = 0", "dst*", target(constant=0)),
     function(
         "dma.fill",
         "dst = value",
         "dst*, value*",
         target(constant="value"),
         vector("value"),
-        traits=_REPEATABLE,
     ),
     function(
         "dma.reduce",
         "dst = src, or dst and src together, as opcode says",
         "dst*, src*, psum*, opcode*",
-        updated(memories=In(OUTSIDE, ("TPU-F12",))),
+        combined(memories=In(OUTSIDE, ("TPU-F12",))),
         _counted(),
-        traits=_REPEATABLE,
     ),
 )
 

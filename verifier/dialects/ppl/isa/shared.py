@@ -12,7 +12,7 @@ from verifier.hardware.engines import Engine
 from verifier.hardware.memories import Buffer
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
-from verifier.symbolic.effects import ALWAYS, Call, Decides, Footprint, Reads, When, Writes
+from verifier.symbolic.effects import ALWAYS, Call, Decides, Effect, Footprint, Reads, When, Writes
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.instruction import Engines, Instruction, Made, Picks, Reader, Result, Trait
 from verifier.symbolic.roles import (
@@ -200,6 +200,25 @@ def updated(
     """A tensor that is read and written."""
     role = _role(name, Takes.TILE, dtypes, same, None, lies, memories)
     return Part(role, (_read(name),), (Writes(role=name),))
+
+
+def _combines(call: Call) -> Effect | None:
+    """Whether ``psum`` and ``opcode`` have the memory compute with what is there (TPU-F12)."""
+    sums, operator = call.value("psum"), call.value("opcode")
+    if not (isinstance(sums, Enumerator) and isinstance(operator, Enumerator)):
+        return None
+    over = sums.name == "ALL_REDUCE_PSUM_WO" or operator.name == "ALL_REDUCE_NOP"
+    return Effect.SETS if over else Effect.ADDS
+
+
+def combined(name: str = "dst", *, memories: In) -> Part:
+    """A tensor that the memory combines with what comes, as ``opcode`` says."""
+    when = When("it combines", lambda call: E.truth(_combines(call) is not Effect.SETS))
+    return Part(
+        _role(name, Takes.TILE, None, None, None, None, memories),
+        (Reads(role=name, fate=_USED, when=when),),
+        (Writes(role=name, effect=_combines, by="opcode"),),
+    )
 
 
 def number(name: str, value: Limit | None = None, about: str = "", *, entries: int = 0) -> Part:
