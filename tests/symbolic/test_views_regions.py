@@ -167,6 +167,49 @@ def test_equalities_and_guards() -> None:
     compare(tile, private, [E.eq(index, other)], [{}])
 
 
+def test_the_last_part_takes_the_remainder() -> None:
+    machine = Recorder()
+    n, parts, size = E.symbol("n", 1), E.symbol("parts", 1), E.symbol("size", 1)
+    p, part = loop("p")
+    i, index = loop("i")
+    each = n // parts
+    own = E.ite(E.eq(part, parts - 1), n - part * each, each)
+    a = machine.allocate("a", (n,), "float32", Buffer.HBM)
+    begin = part * each + index * size
+    tile = sub(machine, a, sl(begin, begin + E.minimum(size, own - index * size)))
+    # a part that is empty is an error of its own
+    envs = [
+        {"n": n, "parts": parts, "size": size}
+        for n, parts, size in itertools.product((3, 7, 8), (1, 2, 3), (1, 2, 5))
+    ]
+    x, _ = point(tile.frame)
+    each_is_there = E.ge(each, 1)
+    private = [(p, parts), (i, E.ceildiv(own, size))]
+    formula, exact = coverage(
+        tile, x, private, decide=lambda c: True if c is each_is_there else None
+    )
+    assert exact
+    for env in envs:
+        want = brute(tile, private, (), env)
+        assert want == {
+            (k,) for k in range(env["n"] + 2) if E.evaluate(formula, {**env, repr(x[0]): k})
+        }
+
+
+def test_multiples_of_sizes_have_bounds() -> None:
+    machine = Recorder()
+    n, size = E.symbol("n", 1), E.symbol("size", 1)
+    i, index = loop("i")
+    a = machine.allocate("a", (size,), "float32", Buffer.HBM)
+    tile = sub(machine, a, sl(0, E.minimum(size, n - index * size)))
+    sizes = itertools.product(range(1, 9), range(1, 5))
+    envs = [{"n": n, "size": size} for n, size in sizes]
+    for trips in (E.ceildiv(n, size), n // size, n):
+        compare(tile, [(i, trips)], [], envs)
+    for guard in (E.ge(index * size, n - 3), E.lt(index * size + 1, n), E.ge(size * index, 2)):
+        compare(tile, [(i, E.ceildiv(n, size))], [guard], envs)
+
+
 def test_a_loop_that_the_view_does_not_use_must_run() -> None:
     machine = Recorder()
     i, _ = loop("i")

@@ -269,6 +269,7 @@ class _Eliminator:
             self._unused,
             self._bounded,
             self._residue,
+            self._scaled,
         ):
             if rule(problem):
                 return True
@@ -429,11 +430,13 @@ class _Eliminator:
 
     def _unit(self, problem: _Problem) -> bool:
         """A symbol with coefficient 1 or -1 is what the rest of its equation says."""
-        chosen = self._choice(problem) is not None  # cases are told apart before that
+        choice = self._choice(problem)  # cases are told apart before that
         for equation in problem.equations:
-            if chosen and _linear(equation, problem) is None:
+            if choice is not None and _linear(equation, problem) is None:
                 continue
             inside = problem.mentions(equation)
+            if self.branches >= 2 and any(_choices(problem.extents[s], problem) for s in inside):
+                continue  # `s < (a if p else b)`: in each case alone a quotient may say more
             for symbol in inside:
                 coef = equation.coefficient(symbol)
                 rest = equation - E.from_atom(symbol) * coef
@@ -476,47 +479,50 @@ class _Eliminator:
                 return True
         return False
 
-    def _bounded(self, problem: _Problem) -> bool:
+    def _scaled(self, problem: _Problem) -> bool:
+        """The same where a multiple of the symbol by a size has the bounds."""
+        return self._bounded(problem, sized=True)
+
+    def _bounded(self, problem: _Problem, sized: bool = False) -> bool:
         """A symbol with lower and upper bounds only."""
         for symbol in problem.extents:
             if any(symbol in e.free() for e in problem.equations):
                 continue
             if any(symbol in extent.free() for extent in problem.extents.values()):
                 continue
-            lowers: list[tuple[int, Expr]] = [(1, E.const(0))]
-            uppers: list[tuple[int, Expr]] = []
+            lowers = [(E.const(1), E.const(0))]
+            uppers: list[tuple[Expr, Expr]] = []
             others: list[Bool] = []
-            good = True
             index = E.from_atom(symbol)
             for fact in [*problem.facts, *conjuncts(E.lt(index, problem.extents[symbol]))]:
                 if symbol not in fact.free():
                     others.append(fact)
                     continue
-                if fact.kind is not E.BoolKind.LE or fact.expr is None:
-                    good = False
+                bound = self._bound(problem, symbol, fact)
+                if bound is None or not (sized or bound[1].is_const):
                     break
-                coef = fact.expr.coefficient(symbol)
-                rest = fact.expr - index * coef
-                if not coef or symbol in rest.free():
-                    good = False
-                    break
-                if coef > 0:
-                    uppers.append((coef, -rest))  # coef*s <= -rest
-                else:
-                    lowers.append((-coef, rest))  # -coef*s >= rest
-            if not good:
-                continue
-            for a, low in lowers:
-                for b, high in uppers:
-                    if a == 1 or b == 1:
-                        between = E.le(low * b, high * a)
-                    else:  # ceil(low / a) <= floor(high / b)
-                        between = E.le(-E.floordiv(-low, a), E.floordiv(high, b))
-                    others.extend(conjuncts(between))
-            del problem.extents[symbol]
-            problem.facts = others
-            return True
+                upper, coef, rest = bound
+                (uppers if upper else lowers).append((coef, rest))
+            else:
+                others.extend(_between(lowers, uppers))
+                del problem.extents[symbol]
+                problem.facts = others
+                return True
         return False
+
+    def _bound(self, problem: _Problem, symbol: Sym, fact: Bool) -> tuple[bool, Expr, Expr] | None:
+        """``(True, c, rest)`` of ``c*symbol <= rest``, ``(False, c, rest)`` of ``>=``; c > 0."""
+        if fact.kind is not E.BoolKind.LE or fact.expr is None:
+            return None
+        split = _linear(fact.expr, _Problem({symbol: problem.extents[symbol]}, []))
+        if split is None:
+            return None
+        coef, rest = split[0][symbol], split[1]
+        if problem.mentions(coef) or any(isinstance(atom, Ite) for atom in coef.atoms()):
+            return None  # a choice is told apart by those who ask
+        if self._positive(coef):
+            return True, coef, -rest
+        return (False, -coef, rest) if self._positive(-coef) else None
 
     # -- cases ---------------------------------------------------------------------------
 
@@ -568,9 +574,8 @@ class _Eliminator:
     def _choice(self, problem: _Problem) -> Ite | None:
         """A value that depends on a test of some symbol."""
         for term in [*problem.equations, *problem.extents.values()]:
-            for atom in term.atoms():
-                if isinstance(atom, Ite) and problem.mentions(E.from_atom(atom)):
-                    return atom
+            for atom in _choices(term, problem):
+                return atom
         return None
 
     def _hardest(self, problem: _Problem) -> Sym:
@@ -587,6 +592,19 @@ class _Eliminator:
 # ------------------------------------------------------------------------------- algebra
 
 
+def _between(
+    lowers: Sequence[tuple[Expr, Expr]], uppers: Sequence[tuple[Expr, Expr]]
+) -> Iterator[Bool]:
+    """When some integer ``s`` has every ``a*s >= low`` and every ``b*s <= high``."""
+    for a, low in lowers:
+        for b, high in uppers:
+            if any(coef.is_const and coef.const == 1 for coef in (a, b)):
+                between = E.le(low * b, high * a)
+            else:  # ceil(low / a) <= floor(high / b)
+                between = E.le(-E.floordiv(-low, a), E.floordiv(high, b))
+            yield from conjuncts(between)
+
+
 def _moduli(problem: _Problem, symbol: Sym) -> Iterator[int]:
     """What a symbol is divided by in the equations and facts of a problem, if that is a number."""
     compared = (fact.expr for fact in problem.facts if fact.expr is not None)
@@ -595,6 +613,19 @@ def _moduli(problem: _Problem, symbol: Sym) -> Iterator[int]:
             if isinstance(atom, Div) and atom.den.is_const and symbol in atom.num.free():
                 if atom.den.const > 1 and atom.num.coefficient(symbol):
                     yield atom.den.const
+
+
+def _choices(term: Expr, problem: _Problem) -> list[Ite]:
+    """The values in a term that depend on a test of some symbol, also in minima and quotients."""
+    found: list[Ite] = []
+    stack = [term] if problem.mentions(term) else []
+    while stack:
+        for atom in stack.pop().atoms():
+            if isinstance(atom, Ite) and problem.mentions(E.from_atom(atom)):
+                found.append(atom)
+            elif not isinstance(atom, Sym):
+                stack.extend(e for e in atom.children() if isinstance(e, Expr))
+    return found
 
 
 def _one_argument(e: Expr, problem: _Problem) -> list[Bool]:
