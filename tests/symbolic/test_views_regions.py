@@ -210,6 +210,23 @@ def test_multiples_of_sizes_have_bounds() -> None:
         compare(tile, [(i, E.ceildiv(n, size))], [guard], envs)
 
 
+def test_sizes_that_may_be_zero_are_strides_all_the_same() -> None:
+    machine = Recorder()
+    n, heads = E.symbol("n", 1), E.symbol("heads", 1)
+    i, index = loop("i")
+    j, other = loop("j")
+    each = n // 3
+    a = machine.allocate("a", (2 * heads * each + 2,), "float32", Buffer.HBM)
+    begin = index * heads * each + other * each
+    sizes = itertools.product((1, 2, 3, 6, 7), (1, 2, 3))
+    envs = [{"n": n, "heads": heads} for n, heads in sizes]
+    rows = [(i, E.const(2)), (j, heads)]
+    compare(sub(machine, a, sl(begin, begin + each)), rows, [], envs)
+    # one row in between is left out
+    gap = [E.or_(E.ne(index, 1), E.ne(other, 0))]
+    compare(sub(machine, a, sl(begin, begin + each)), rows, gap, envs, exact=None)
+
+
 def test_a_loop_that_the_view_does_not_use_must_run() -> None:
     machine = Recorder()
     i, _ = loop("i")

@@ -9,7 +9,7 @@ that the formula never claims more than is covered.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -26,6 +26,7 @@ from verifier.symbolic.expr import (
     Substitution,
     Sym,
 )
+from verifier.symbolic.rewriting import Chosen, Minima
 from verifier.symbolic.tensors import Axis, Loop, View
 from verifier.symbolic.views.common import conjuncts
 from verifier.symbolic.views.linear import linear_view
@@ -168,7 +169,7 @@ class _Problem:
 def eliminate(problem: _Problem, decide: Decide | None) -> tuple[Bool, bool]:
     """The quantifier-free equivalent, or a sufficient condition and False."""
     terms: list[Expr | Bool] = [*problem.equations, *problem.facts, *problem.extents.values()]
-    minima = _Minima(symbol for term in terms for symbol in term.free())
+    minima = Minima(symbol for term in terms for symbol in term.free())
     return _Eliminator(decide, _BRANCHES).run(
         _Problem(
             {symbol: minima.expr(extent) for symbol, extent in problem.extents.items()},
@@ -176,34 +177,6 @@ def eliminate(problem: _Problem, decide: Decide | None) -> tuple[Bool, bool]:
             [minima.bool(fact) for fact in problem.facts],
         )
     )
-
-
-class _Minima(Substitution):
-    """Rewrites ``a if a <= b else b`` to ``min(a, b)``, whose bounds are known."""
-
-    def __init__(self, symbols: Iterable[Sym]) -> None:
-        super().__init__({symbol: E.from_atom(symbol) for symbol in symbols})
-
-    def atom(self, atom: Atom) -> Expr:
-        if isinstance(atom, Ite):
-            test, a, b = self.bool(atom.test), self.expr(atom.then), self.expr(atom.other)
-            if test is E.le(a, b) or test is E.lt(a, b):
-                return E.minimum(a, b)
-            if test is E.ge(a, b) or test is E.gt(a, b):
-                return E.maximum(a, b)
-        return super().atom(atom)
-
-
-class _Chosen(Substitution):
-    """Puts one of its two values for a conditional value."""
-
-    def __init__(self, symbols: Iterable[Sym], choice: Ite, value: Expr) -> None:
-        super().__init__({symbol: E.from_atom(symbol) for symbol in symbols})
-        self._choice = choice
-        self._value = value
-
-    def atom(self, atom: Atom) -> Expr:
-        return self._value if atom is self._choice else super().atom(atom)
 
 
 @dataclass(slots=True)
@@ -290,9 +263,9 @@ class _Eliminator:
             if split is None or len(split[0]) != 1:
                 continue
             (symbol, coef), rest = next(iter(split[0].items())), split[1]
-            if self._positive(-coef):
+            if self._is_size(problem, -coef):
                 coef, rest = -coef, -rest
-            elif not self._positive(coef):
+            elif not self._is_size(problem, coef):
                 continue
             value = E.floordiv(-rest, coef)
             problem.equations.remove(equation)
@@ -315,9 +288,9 @@ class _Eliminator:
                 size = problem.extents[symbol]
                 if problem.mentions(size) or problem.elsewhere(symbol, k):
                     continue
-                if self._positive(coef):
+                if self._is_size(problem, coef):
                     usable.append((coef, size, symbol))
-                elif self._positive(-coef):  # count down: s becomes size - 1 - s
+                elif self._is_size(problem, -coef):  # count down: s becomes size - 1 - s
                     usable.append((-coef, size, symbol))
             chain, reach = self._chain(usable)
             if len(chain) < 2:
@@ -376,9 +349,9 @@ class _Eliminator:
             coefs, rest = split
             for symbol, coef in coefs.items():
                 sign = 1
-                if self._positive(-coef):
+                if self._is_size(problem, -coef):
                     coef, sign = -coef, -1
-                elif not self._positive(coef):
+                elif not self._is_size(problem, coef):
                     continue
                 others = (equation - rest) * sign - coef * E.from_atom(symbol)
                 if symbol in others.free():
@@ -520,9 +493,24 @@ class _Eliminator:
         coef, rest = split[0][symbol], split[1]
         if problem.mentions(coef) or any(isinstance(atom, Ite) for atom in coef.atoms()):
             return None  # a choice is told apart by those who ask
-        if self._positive(coef):
-            return True, coef, -rest
-        return (False, -coef, rest) if self._positive(-coef) else None
+        for upper, size, other in ((True, coef, -rest), (False, -coef, rest)):
+            if self._is_size(problem, size):
+                return upper, size, other
+        return None
+
+    def _is_size(self, problem: _Problem, value: Expr) -> bool:
+        """Whether a value is positive wherever the problem has a solution.
+
+        That is so of what the facts say it of, of extents, and of products of such.
+        """
+        if self._positive(value):
+            return True
+        known = {E.ge(size, 1) for size in problem.extents.values()}.union(problem.facts)
+        if E.ge(value, 1) in known or value.const or len(value.terms) != 1:
+            return E.ge(value, 1) in known
+        factors, coef = value.terms[0]
+        parts = map(E.from_atom, factors)
+        return coef > 0 and all(E.ge(p, 1) in known or self._positive(p) for p in parts)
 
     # -- cases ---------------------------------------------------------------------------
 
@@ -534,7 +522,7 @@ class _Eliminator:
             parts = []
             for test, chosen in ((choice.test, choice.then), (E.not_(choice.test), choice.other)):
                 part = problem.copy()
-                part.rewrite(_Chosen(part.symbols(), choice, chosen))
+                part.rewrite(Chosen(part.symbols(), choice, chosen))
                 part.facts.append(test)
                 parts.append(part)
             return parts, True
