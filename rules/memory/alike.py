@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
-from verifier.symbolic.memory.content import PLAIN, determined
+from verifier.symbolic.memory.content import PLAIN, determined, exchanged
 from verifier.symbolic.memory.index import Access, Index
 from verifier.symbolic.tensors import LoopKind, Storage, StorageKind, View
 from verifier.symbolic.trace import Operation
@@ -21,25 +21,33 @@ class _NotKnownError(Exception):
     """Something of an operation is not known."""
 
 
-def alike(table: Index, write: Access, there: Mapping[E.Sym, Expr]) -> Bool:
-    """When two instances write the same; ``there``: the indices of one of them as the other's."""
+def alike(table: Index, write: Access, there: Mapping[E.Sym, Expr]) -> tuple[Bool, str]:
+    """When two instances write the same; ``there``: the indices of one of them as the other's.
+
+    The text says why even then they may not: what a collective gives an instance that takes part
+    with the same as another one hangs on the other ranks, too.
+    """
     if table.trace.unmodelled:
-        return E.FALSE
+        return E.FALSE, ""
     waiting = [write.operation]
     seen: set[int] = set()
     same: list[Bool] = []
+    doubt = ""
     try:
         while waiting:
             operation = waiting.pop()
             if id(operation) in seen:
                 continue
             seen.add(id(operation))
+            if not doubt and exchanged(operation):
+                name = operation.name.rpartition(".")[2]
+                doubt = f"whether `{name}` gives each program instance the same is not known"
             same += (_equal(term, there) for term in _terms(operation))
             for _, view in operation.reads:
                 waiting += _makers(table, view.storage)
     except _NotKnownError:
-        return E.FALSE
-    return E.and_(*same)
+        return E.FALSE, ""
+    return E.and_(*same), doubt
 
 
 def _makers(table: Index, storage: Storage) -> Iterator[Operation]:
@@ -54,7 +62,7 @@ def _makers(table: Index, storage: Storage) -> Iterator[Operation]:
 
 def _terms(operation: Operation) -> Iterator[Expr | Bool]:
     """All that says what an operation does, where, and whether it is done."""
-    if not determined(operation):
+    if not (determined(operation) or exchanged(operation)):
         raise _NotKnownError
     yield from operation.path
     for loop in operation.loops:
@@ -65,7 +73,8 @@ def _terms(operation: Operation) -> Iterator[Expr | Bool]:
     for _, view in (*operation.reads, *operation.writes):
         yield from _of_value(view)
     for operand in operation.operands.values():
-        yield from _of_value(operand.value)
+        if operand.known or not exchanged(operation):  # its groups are left open anyway
+            yield from _of_value(operand.value)
 
 
 def _of_value(value: object) -> Iterator[Expr | Bool]:

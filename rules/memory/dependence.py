@@ -152,14 +152,14 @@ def _overlapping_writes(
             tied = barriers.tied(first, second)
             if tied is None:
                 continue
-            yield _disjoint(table, *tied, level, beside)
+            yield from _disjoint(table, *tied, level, beside)
             if first is not second:
-                yield _disjoint(table, tied[1], tied[0], tied[2], level, beside)
+                yield from _disjoint(table, tied[1], tied[0], tied[2], level, beside)
 
 
 def _disjoint(
     table: Index, first: Access, second: Access, known: bool, level: int, beside: SideBySide
-) -> Check:
+) -> Iterator[Check]:
     """``first`` in one iteration and ``second`` in a later one touch different elements.
 
     Program instances that write the same numbers may touch the same elements.
@@ -169,8 +169,10 @@ def _disjoint(
     loop, storage = first.loops[level], first.view.storage
     other = copy(second, level, above=loop.index, instance=tensor(first.view))
     predicate, given, reason = _no_common_element(first, known, other)
+    apart, same, open_ = predicate, E.FALSE, ""
     if other is not None and predicate is not E.TRUE and beside is not ITERATIONS:
-        predicate = E.or_(predicate, _alike(table, first, second, level, other))
+        same, open_ = _alike(table, first, second, level, other)
+        predicate = E.or_(predicate, same)
     later = other.private[0].index if other is not None and other.private else loop.index
     index_name = loop.name or "i"
     one = E.fresh(f"one {index_name}", 0, None, E.Origin.POINT)
@@ -180,7 +182,7 @@ def _disjoint(
         given = (*given, E.eq(one, loop.index), E.eq(another, later), *where.given)
     again = second.operation.span if second is not first else None
     words = _written_once(beside, index_name, storage.name, first.span, again, loop.span)
-    return replace(
+    check = replace(
         words,
         predicate=predicate,
         given=given,
@@ -197,6 +199,10 @@ def _disjoint(
         path=first.path,
         order=first.order,
     )
+    yield check
+    if open_ and same is not E.FALSE and not reason:
+        alone = (*check.given, same)
+        yield replace(check, predicate=apart, given=alone, exact=False, reason=open_)
 
 
 def _written_once(
@@ -270,18 +276,22 @@ def _last_one(found: Winner, level: int) -> Check:
     )
 
 
-def _alike(table: Index, first: Access, second: Access, level: int, other: Copy) -> Bool:
+def _alike(
+    table: Index, first: Access, second: Access, level: int, other: Copy
+) -> tuple[Bool, str]:
     """When the instance of ``first`` and that of ``second``, which is ``other``, write the same.
 
-    That is known of one operation only, in the same iteration of the loops around it.
+    That is known of one operation only, in the same iteration of the loops around it. The text
+    says why it is not sure even then.
     """
     loops = second.loops[level:]
     if first.operation is not second.operation or len(other.private) != len(loops):
-        return E.FALSE
+        return E.FALSE, ""
     pairs = [(loop, its.index) for loop, its in zip(loops, other.private, strict=True)]
     there = {loop.symbol: index for loop, index in pairs if loop.kind is LoopKind.GRID}
     together = [E.eq(loop.index, index) for loop, index in pairs if loop.kind is not LoopKind.GRID]
-    return E.and_(alike(table, first, there), *together)
+    same, open_ = alike(table, first, there)
+    return E.and_(same, *together), open_
 
 
 def _read_of_other(found: Foreign) -> Check:

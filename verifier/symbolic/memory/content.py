@@ -91,8 +91,19 @@ PLAIN: Final = (bool, int, float, str, DType, Enumerator, ApiRef, type(None))
 
 def determined(operation: Operation) -> bool:
     """Whether what is written hangs on what is given and read, and on nothing else."""
+    return _hangs_on_operands(operation) and not exchanged(operation)
+
+
+def exchanged(operation: Operation) -> bool:
+    """Whether it hangs on what other ranks take part with, too, and on nothing else."""
     instruction = operation.instruction
-    if instruction is None or instruction.traits & {Trait.RANDOM, Trait.COLLECTIVE}:
+    collective = instruction is not None and Trait.COLLECTIVE in instruction.traits
+    return collective and _hangs_on_operands(operation)
+
+
+def _hangs_on_operands(operation: Operation) -> bool:
+    instruction = operation.instruction
+    if instruction is None or Trait.RANDOM in instruction.traits:
         return False
     return not (instruction.footprint.orders or instruction.footprint.remembers(operation))
 
