@@ -369,6 +369,23 @@ def _unwritten_parameters(table: Index) -> Iterator[Check]:
             order=found.order,
             severity=None if trace.dialect == PPL else whole.severity,
         )
+        there = storage.placement.get("elements")
+        if trace.dialect == PPL and isinstance(there, Expr):
+            yield _declared_whole(whole, storage, there)
+
+
+def _declared_whole(whole: Check, storage: Storage, there: Expr) -> Check:
+    """A kernel of PPL declares all of what a contract says is there: it sees no more of it."""
+    seen = E.const(1)
+    for extent in storage.shape:
+        seen = seen * extent
+    return replace(
+        whole,
+        predicate=E.le(there, seen),
+        values=(("elements there", there), ("elements that the kernel declares", seen)),
+        path=(),
+        severity=None,
+    )
 
 
 def _parameter_written(name: str, span: Span) -> Check:

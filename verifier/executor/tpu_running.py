@@ -194,8 +194,11 @@ def _filled(machine: ConcreteMachine, given: Given, span: Span) -> None:
         memory = storage.bytes
         if memory is None or memory.consumed:
             continue
-        size = given.declared.get(storage.name, memory.size)
+        # what the caller passes is to be written, however much of it the kernel declares
         known = storage.placement.get("declared") or storage.name in given.declared
+        size = memory.size
+        if not storage.placement.get("declared"):
+            size = given.declared.get(storage.name, size)
         if not tpu.written(storage):
             if known:
                 machine.meet(Filled(storage.name, span, size, size, "bytes", declared=True))

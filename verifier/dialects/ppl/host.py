@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from verifier.dialects.ppl import isa, library, tensors
+from verifier.dialects.ppl import frontend, isa, library, tensors
 from verifier.dialects.ppl.isa.shared import LAYOUTS
 from verifier.hardware import dtypes as dt
 from verifier.hardware.capabilities import Capability
 from verifier.hardware.engines import Engine
 from verifier.layouts import strides
 from verifier.symbolic import expr as E
-from verifier.symbolic.expr import Expr
+from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.instruction import Instruction
 from verifier.symbolic.machine import Call, Machine
 from verifier.symbolic.pretty import pretty
+from verifier.symbolic.python.vm import VM
 from verifier.symbolic.tensors import DType, LoopKind
 from verifier.symbolic.trace import AssumptionKind, Operation
 from verifier.symbolic.values import Enumerator, Opaque, Range
@@ -201,12 +202,20 @@ def _nothing(machine: Machine, call: Call) -> object:
     return None
 
 
-def _demand(machine: Machine, call: Call) -> object:
-    """``static_assert`` and ``device_assert``: what the kernel demands."""
+def _compiled(machine: Machine, condition: Bool) -> bool:
+    """Whether a condition is known when the kernel is compiled; in a run all is."""
+    return not isinstance(machine, VM) or frontend.is_constant(machine, condition)
+
+
+def _static_assert(machine: Machine, call: Call) -> object:
+    """``static_assert``: what the kernel demands of what is known when it is compiled.
+
+    Of anything else the compiler cannot ask it, and the device asks nothing (PPL-C02).
+    """
     if call.args:
         argument = call.args[0]
         condition = machine.as_bool(argument.value, argument.span)
-        if condition is not None:
+        if condition is not None and _compiled(machine, condition):
             machine.assume(condition, pretty(condition), argument.span, AssumptionKind.ASSERT)
     return None
 
@@ -254,8 +263,9 @@ HANDLERS: Final[dict[str, Handler]] = {
     "pl.get_scalar_dtype": _scalar_dtype,
     "pl.constexpr": _constant,
     "pl.static_range": _static_range,
-    "pl.static_assert": _demand,
-    "pl.device_assert": _demand,
+    "pl.static_assert": _static_assert,
+    # whether the device stops there is not said, and it comes too late for what went before
+    "pl.device_assert": _nothing,
     "pl.static_print": _nothing,
     "pl.device_print": _nothing,
     **{f"pl.{i.short}": control(i) for i in isa.CONTROL.values()},

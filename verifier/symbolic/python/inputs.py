@@ -196,7 +196,13 @@ class Inputs:
         return known
 
     def declare(self, p: Parameter, shape: tuple[Expr, ...]) -> View:
-        """A tensor of that shape in HBM that the parameter is; its elements are all there."""
+        """A tensor of that shape in HBM that the parameter is; its elements are all there.
+
+        What a contract says of it may be another shape: ``placement`` has the elements of that.
+        """
+        there, known = E.const(1), p.declared_shape or (None,)
+        for size in known:
+            there = there if size is None else there * size
         storage = Storage(
             id=-1 - len(self.storages),
             name=p.name,
@@ -207,6 +213,7 @@ class Inputs:
             span=p.span,
             kind=StorageKind.INPUT,
             initialised=True,
+            placement={} if None in known else {"elements": there},
         )
         self.storages.append(storage)
         axes = []
