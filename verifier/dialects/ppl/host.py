@@ -7,10 +7,10 @@ from typing import Final
 
 from verifier.dialects.ppl import frontend, isa, library, tensors
 from verifier.dialects.ppl.isa.shared import LAYOUTS
+from verifier.dialects.ppl.steps import eu_elements, tensor_strides
 from verifier.hardware import dtypes as dt
 from verifier.hardware.capabilities import Capability
 from verifier.hardware.engines import Engine
-from verifier.layouts import strides
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.instruction import Instruction
@@ -52,13 +52,6 @@ def _lanes(machine: Machine, call: Call) -> object:
 def _dtype(machine: Machine, call: Call) -> DType | None:
     given = [*call.args, *call.keywords.values()]
     return machine.as_dtype(given[0].value, given[0].span) if given else None
-
-
-def eu_elements(machine: Machine, dtype: DType) -> Expr:
-    """Elements of the alignment unit (CHIP-20)."""
-    bits = machine.chip.eu_bytes * 8
-    table = {code: bits // dt.BITS[name] for name, code in dt.CODES.items()}
-    return E.table("elements per unit", dtype.code, table)
 
 
 def _eu_num(machine: Machine, call: Call) -> object:
@@ -144,27 +137,6 @@ def _strides(machine: Machine, call: Call, last: str) -> object:
         return Opaque("strides of a tensor")
     shape = (sizes[0], sizes[1], sizes[2], sizes[3])
     return tensor_strides(machine.chip.lanes, layout, lane, shape, unit)
-
-
-def tensor_strides(
-    lanes: int,
-    layout: str,
-    lane: Expr,
-    shape: tuple[Expr, Expr, Expr, Expr],
-    unit: Expr,
-) -> tuple[Expr, ...]:
-    """Strides of a tensor in one of the align modes; ``unit``: elements per unit (LAY-10)."""
-    _, c, h, w = shape
-    slots = E.ceildiv(lane + c, E.const(lanes))
-    if layout == "aligned":
-        feature = E.ceildiv(h * w, unit) * unit
-        return slots * feature, feature, w, E.const(1)
-    if layout == "row-aligned":
-        row = E.ceildiv(w, unit) * unit
-        return slots * h * row, h * row, row, E.const(1)
-    if layout == "compact":
-        return slots * h * w, h * w, w, E.const(1)
-    return strides.continuous(shape)
 
 
 def _aligned_stride(machine: Machine, call: Call) -> object:

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Final
 
 from verifier.dialects.ppl.isa.shared import LAYOUTS
+from verifier.dialects.ppl.steps import in_lanes
 from verifier.hardware import dtypes as dt
 from verifier.hardware.memories import Buffer
 from verifier.source.ir import Span
@@ -394,19 +395,18 @@ def reinterpret(machine: Machine, view: View, call: Call) -> object:
         steps = four(machine, strides, "the stride of the view")
         if steps is not None:
             out = _stepped(machine, replace(out, strides=steps), strides.span)
-            local = out.buffer.on_chip
-            if local and out.exact and ("shape" in given or not _plain(machine, out)):
-                out = _strided(machine, out)
     return replace(out, span=call.span)
 
 
 def _stepped(machine: Machine, view: View, span: Span) -> View:
-    """A view of global memory with steps of its own: all of it lies in the tensor (PPL-B04).
+    """A view with steps of its own; in global memory all of it lies in the tensor (PPL-B04).
 
     Where the steps are others than the tensor's, its elements are those that the steps say.
     """
+    if view.buffer.on_chip:
+        return in_lanes(machine, view, span)
     steps, start = view.strides, views.linear_start(view)
-    if steps is None or start is None or view.buffer.on_chip:
+    if steps is None or start is None:
         return view
     storage = view.storage
     there, low, high = E.const(1), start, start
@@ -442,15 +442,6 @@ def _stepped(machine: Machine, view: View, span: Span) -> View:
 def _inner(shape: Sequence[Expr]) -> tuple[Expr, Expr]:
     """Elements from one channel to the next, and from one row to the next."""
     return shape[2] * shape[3], shape[3]
-
-
-def _plain(machine: Machine, view: View) -> bool:
-    """Whether explicit strides say nothing else than where the elements are anyway."""
-    steps = view.strides
-    return steps is None or all(
-        (size.is_const and size.const == 1) or (step.is_const and step.const == 1)
-        for size, step in zip(view.shape[3:], steps[3:], strict=True)
-    )
 
 
 def _strided(machine: Machine, view: View) -> View:
