@@ -110,3 +110,14 @@ def test_where_a_name_may_be_something_else_there_is_no_kernel(
     capsys: Capture, tmp_path: Path, text: str
 ) -> None:
     assert checked(capsys, tmp_path, text) == []
+
+
+def test_what_uses_an_api_that_is_not_imported_is_named(capsys: Capture, tmp_path: Path) -> None:
+    file = tmp_path / "k.py"
+    text = "import fast\n@fast.jit\ndef near(a): return nl.exp(a)\ndef far(nl): return jit\n"
+    file.write_text(text, encoding="utf-8")
+    main(["check", "--no-cache", "--isolated", str(file)])
+    told = capsys.readouterr().out
+    assert "No kernels" in told
+    assert "`near` (line 3 of" in told
+    assert "`far`" not in told

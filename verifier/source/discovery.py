@@ -76,8 +76,9 @@ class Scanned:
     ``kernels`` are its entry points, by place; a function of another module on disk that is wrapped
     here (``nki.jit(imported)``) has the path of the module that defines it. What kernels call and
     nobody launches is none, see :mod:`.helpers`. ``unreached`` are the top-level functions that no
-    kernel calls, as far as it is seen, ``device`` the names of those that call a kernel API,
-    ``helpers`` the decorated ones that are no entry points because kernels call them.
+    kernel calls, as far as it is seen (of no dialect where the names that they use are all that
+    says what they are for), ``device`` the names of those that call a kernel API, ``helpers`` the
+    decorated ones that are no entry points because kernels call them.
     """
 
     module: Module
@@ -112,7 +113,7 @@ def scan(
         found.setdefault((*_place(entry), entry.bound), entry)
     dialects = visitor.dialects()
     if not dialects:
-        return Scanned(module, tuple(sorted(found.values(), key=_place)))
+        return Scanned(module, tuple(sorted(found.values(), key=_place)), _nearly(visitor))
     functions = _functions(visitor)
     mentioned = [(other, _named(functions, other)) for other in others]
     own = {visitor.unit(entry.name) for entry in visitor.decorated}
@@ -147,6 +148,19 @@ def scan(
         tuple(sorted(unreached, key=_place)) if dialect else (),
         frozenset(device),
         tuple(sorted(judged_there, key=lambda helper: _place(helper.entry))),
+    )
+
+
+def _nearly(visitor: _Visitor) -> tuple[KernelEntry, ...]:
+    """The functions of a module without kernel APIs that use one by a name that nothing binds."""
+    module = visitor.module
+    missing = (apis.shorthands().keys() & module.words) - module.bindings.keys()
+    if not missing or module.star_imports:
+        return ()
+    return tuple(
+        _entry(module, local, "", How.UNREACHED)
+        for _, local in sorted(_functions(visitor).items())
+        if any(isinstance(n, ast.Name) and n.id in missing for n in nodes.walk(local.node))
     )
 
 
@@ -315,7 +329,7 @@ class _Visitor:
     """One walk over a module, with the scopes in which its names mean what they mean."""
 
     def __init__(self, project: Project, module: Module) -> None:
-        self._module = module
+        self.module = module
         self._apis = apis.by_package()
         self._names = Names.of(project, module)
         self.globals = self._names.globals
@@ -338,10 +352,10 @@ class _Visitor:
             return
         line = definition.def_line
         column = definition.column
-        span = ir.Span(str(self._module.path), line, column, line, column + len(definition.name))
+        span = ir.Span(str(self.module.path), line, column, line, column + len(definition.name))
         self.decorated.append(
             KernelEntry(
-                self._module.path,
+                self.module.path,
                 definition.name,
                 line,
                 span,
@@ -394,7 +408,7 @@ class _Visitor:
         if wrapper is not None:
             local = Local(node, prefix + node.name, bool(prefix))
             self.decorated.append(
-                _entry(self._module, local, wrapper.api.dialect, How.DECORATOR, wrapper)
+                _entry(self.module, local, wrapper.api.dialect, How.DECORATOR, wrapper)
             )
 
     def _first_wrapper(self, decorators: Sequence[ast.expr], scopes: list[Scope]) -> Wrapper | None:
@@ -415,7 +429,7 @@ class _Visitor:
                 continue
             if isinstance(target.function, ast.Lambda):
                 name = self._assigned.get(node) or self._assigned.get(target.function)
-                entry = _lambda_entry(self._module, target.function, prefix, name, wrapper)
+                entry = _lambda_entry(self.module, target.function, prefix, name, wrapper)
             else:
                 local, dialect = target.function, wrapper.api.dialect
                 entry = _entry(target.module, local, dialect, How.WRAPPED, wrapper)
@@ -425,12 +439,12 @@ class _Visitor:
         """The dialects whose packages the module imports."""
         imported = (m for m in self.globals.values() if isinstance(m, Imported))
         roots = [m.module.partition(".")[0] for m in imported if m.level == 0]
-        roots += [star.module.partition(".")[0] for star in self._module.star_imports]
+        roots += [star.module.partition(".")[0] for star in self.module.star_imports]
         return {self._apis[root].dialect for root in roots if root in self._apis}
 
     def unit(self, name: str) -> Unit:
         """The unit that a qualified name of the module is in."""
-        return (str(self._module.path), name.partition(".")[0])
+        return (str(self.module.path), name.partition(".")[0])
 
     def sites(self, wanted: Collection[Unit]) -> Iterator[CallSite]:
         """The calls of kernel APIs, of the module's own functions and of the ``wanted`` ones."""
