@@ -504,7 +504,7 @@ OWN_NUMBERS = {
     "rules/memory/defined.py:_LARGEST",
     "rules/memory/passes.py:_MOST",
     "rules/memory/samples.py:_SIZES",
-    "rules/nki/operators/kinds.py:_LISTED",
+    "rules/nki/operators/computed.py:_LISTED",
     "rules/nki/twins.py:_GATHERED",
     "rules/nki/twins.py:_VECTORS",
     "rules/tpu/undefined.py:_LARGEST",

@@ -1,12 +1,16 @@
-"""Every name of the program is used in the program: what nothing asks for does not stay."""
+"""Every name of the program is used in the program: what nothing asks for does not stay.
+
+What tests define for themselves is used by tests.
+"""
 
 from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 
-from tests.test_architecture import module_name, parsed, sources
+from tests.test_architecture import module_name, our_files, parsed, sources
 
 #: names that are used by what is not here: by other libraries, by callers of this one
 KEPT = {
@@ -65,16 +69,15 @@ def defined(body: list[ast.stmt], within: str) -> Iterator[tuple[str, str, ast.s
                     yield f"{within}.{target.id}", target.id, node
 
 
-def test_what_is_defined_is_used() -> None:
+def unused(where: Iterable[Path], users: Iterable[Path]) -> set[str]:
+    """The places in ``where`` that define what none of the ``users`` asks for."""
     uses: Counter[str] = Counter()
-    found: list[tuple[str, str, ast.stmt]] = []
-    for path in sources():
-        tree = parsed(path)
-        for node in tree.body:
+    for path in users:
+        for node in parsed(path).body:
             if not (isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"):
                 uses.update(said(node))
-        found += defined(tree.body, module_name(path))
-    unused = {
+    found = [entry for path in where for entry in defined(parsed(path).body, module_name(path))]
+    return {
         place
         for place, name, node in found
         if uses[name] <= Counter(said(node))[name]
@@ -82,4 +85,18 @@ def test_what_is_defined_is_used() -> None:
         and not name.startswith(("visit_", "leave_", "lsp_"))  # libcst and pygls look for these
         and not any(place == kept or place.startswith(f"{kept}.") for kept in KEPT)
     }
-    assert unused == set()
+
+
+def test_what_is_defined_is_used() -> None:
+    assert unused(sources(), sources()) == set()
+
+
+def test_what_tests_define_is_used_in_tests() -> None:
+    tests = [path for path in our_files() if path not in set(sources())]
+    found = unused(tests, our_files())
+    assert {place for place in found if not looked_for(place.rpartition(".")[2])} == set()
+
+
+def looked_for(name: str) -> bool:
+    """Whether pytest or hypothesis finds it by its name."""
+    return name.startswith(("test_", "pytest_", "Test", "pytestmark"))

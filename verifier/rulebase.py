@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import Any, Final
+from typing import Any, Final, Literal, TypeAlias, get_args
 
 from verifier.dialects.names import NKI
 from verifier.hardware.catalogue import Hardware
@@ -130,6 +130,10 @@ class Twin:
     to: str = ""
 
 
+#: what a rule is asked about
+On: TypeAlias = Literal["operation", "storage", "access", "trace", "host", "text"]
+
+
 @dataclass(frozen=True, slots=True)
 class Rule:
     """A rule with everything about itself.
@@ -147,7 +151,7 @@ class Rule:
     summary: str
     reason: str
     facts: tuple[str, ...]
-    on: str
+    on: On
     failing: str
     passing: str
     #: further examples, of single rows, generations and targets
@@ -214,8 +218,10 @@ def register(rule: Rule) -> Rule:
     """Add a rule; ids and codes are unique.
 
     Raises:
-        ValueError: the id or code is taken.
+        ValueError: the id or code is taken, or nothing would ask the rule.
     """
+    if rule.on not in get_args(On):
+        raise ValueError(f"rule {rule.id} is on {rule.on!r}, of which nobody asks")
     for other in _registry.rules.values():
         if other.id == rule.id or other.code == rule.code:
             raise ValueError(f"rule {rule.id} ({rule.code}) clashes with {other.id} ({other.code})")

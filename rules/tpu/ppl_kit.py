@@ -9,7 +9,7 @@ from verifier.dialects.names import PPL
 from verifier.hardware import dtypes as dt
 from verifier.hardware.engines import Engine
 from verifier.hardware.memories import Buffer
-from verifier.rulebase import AT_ONCE, Check, Monitor, Note, Replayed, Rule, register
+from verifier.rulebase import AT_ONCE, Check, Monitor, Note, On, Replayed, Rule, register
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.instruction import Instruction, Trait
@@ -273,7 +273,7 @@ def equal(
 def declare(
     id: str,
     code: str,
-    on: str,
+    on: On,
     summary: str,
     reason: str,
     facts: tuple[str, ...],

@@ -12,7 +12,6 @@ import numpy as np
 BF16 = np.dtype(ml_dtypes.bfloat16)
 F32 = np.dtype(np.float32)
 F16 = np.dtype(np.float16)
-I32 = np.dtype(np.int32)
 
 Reference = Callable[..., Any]
 

@@ -6,7 +6,6 @@ written out from their definitions.
 
 from __future__ import annotations
 
-import itertools
 import sys
 import types
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -248,7 +247,3 @@ def recorded(text: str, name: str, arguments: Mapping[str, object]) -> list[Even
 
 def in_any_order(found: Iterable[Event]) -> list[Event]:
     return sorted(found)
-
-
-def small_shapes() -> Iterator[tuple[int, int, int, int]]:
-    yield from itertools.product((1, 2, 5), (1, 63, 64, 65, 130), (1, 3), (1, 7, 40))

@@ -20,6 +20,7 @@ from verifier.hardware.capabilities import Capability
 from verifier.hardware.engines import Engine
 from verifier.symbolic import expr as E
 from verifier.symbolic.effects import Effect
+from verifier.symbolic.instruction import Trait
 from verifier.symbolic.trace import Operation
 
 if TYPE_CHECKING:
@@ -34,7 +35,8 @@ def direct(
         isinstance(found.place, Geometry) for found in bounds.values()
     ):
         return None
-    if operation.name == "isa.nc_matmul":
+    traits = operation.instruction.traits if operation.instruction is not None else frozenset()
+    if Trait.MATMUL in traits and Trait.PACKED not in traits:
         return _product(machine, operation, bounds)
     role = copied(operation, bounds)
     if role is None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from verifier.dialects.binding import Bound, assigned, bound, literal
-from verifier.dialects.nki import kinds, names
+from verifier.dialects.nki import names, parameter_kinds
 from verifier.dialects.nki.signatures import generations_with, lookup, removal, said_of
 from verifier.dialects.nki.versions import GENERATIONS, newer, said
 from verifier.dialects.signature import Parameter, Signature
@@ -147,7 +147,7 @@ def _misplaced(machine: Machine, signature: Signature, call: Call) -> int | None
     for place, (parameter, argument) in enumerate(
         zip(signature.positional, call.args, strict=False)
     ):
-        if not kinds.fits(machine, signature, parameter, argument.value, argument.span):
+        if not parameter_kinds.fits(machine, signature, parameter, argument.value, argument.span):
             return place
     return None
 
@@ -206,7 +206,7 @@ def _of_kind(
     machine: Machine, signature: Signature, call: Call, parameter: Parameter, argument: Arg
 ) -> Arg:
     """The argument, if it is of a kind that its parameter takes; else a finding, and anything."""
-    found = kinds.misfit(machine, signature, parameter, argument.value, argument.span)
+    found = parameter_kinds.misfit(machine, signature, parameter, argument.value, argument.span)
     if found is None:
         return argument
     what = f"`{parameter.name}` of `{call.text}`"
