@@ -13,7 +13,7 @@ to be, until a round finds what was taken.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rules.tpu import flow, kit, written
 from rules.tpu.flow import Use, Uses
@@ -204,7 +204,7 @@ def _same_iteration(
     by: Spoilt, way: Way, kept: int, writes: Sequence[Use], again: Use | None
 ) -> tuple[list[Way], bool]:
     """The writes that come after one that spoils in its own iteration of a loop that is over before
-    the read; and whether there are no other writes in that loop.
+    the read, or in a later one; and whether there are no other writes in that loop.
 
     ``again``: the read, if it is in a later iteration of the loop at ``kept``: others before it are
     in that, too, and come last there if their place is always the same.
@@ -216,19 +216,32 @@ def _same_iteration(
         depth = flow.shared(write.loops, spoiler.loops)
         if depth <= kept:
             continue
-        if not _follows(write, by):
+        follows = _follows(write, by)
+        if again is None and depth == kept + 1:
+            out.append(_in_order(way, write, depth, later=True))
+        elif not follows:
             last = again is not None and write.order < again.order
             last = last and not written.depends(write, write.loops[kept:])
             followed = followed and (last or write.operation is spoiler.operation)
-            continue
-        _, loops = flow.fresh(write, depth)
-        table = {loop.symbol: way.put.expr(loop.index) for loop in write.loops[:depth]}
-        table |= {
-            loop.symbol: E.fresh(loop.name or "i", 0, loop.symbol.hi, E.Origin.LOOP)
-            for loop in loops
-        }
-        out.append(written.moved(write, E.Substitution(table), loops))
+        if follows:
+            out.append(_in_order(way, write, depth, later=False))
     return out, followed
+
+
+def _in_order(way: Way, write: Use, depth: int, later: bool) -> Way:
+    """A write in the iteration that ``way`` is in of the outer ``depth`` loops, which both have in
+    common, or a ``later`` one of the innermost of these."""
+    kept = depth - 1 if later else depth
+    table = {loop.symbol: way.put.expr(loop.index) for loop in write.loops[:kept]}
+    loops = write.loops[kept:]
+    for loop in loops:
+        table[loop.symbol] = E.fresh(loop.name or "i", 0, loop.symbol.hi, E.Origin.LOOP)
+    found = written.moved(write, E.Substitution(table), loops)
+    if not later:
+        return found
+    index = write.loops[kept].index
+    after = E.gt(table[write.loops[kept].symbol], way.put.expr(index))
+    return replace(found, facts=(*found.facts, after))
 
 
 def _afterwards(by: Spoilt, read: Use, level: int | None, writes: Sequence[Use]) -> Iterator[Way]:
