@@ -96,13 +96,15 @@ class Replayed:
 
     ``raises``: errors of Python that show it as well, where they arise; ``by``: how the names of
     the instructions of CPython begin that raise them for nothing else. ``whole``: it asks what was
-    not done, so no iteration may be left out. ``why``: what no run shows it for.
+    not done, so no iteration may be left out. ``numbers``: it asks what memory holds, so shapes are
+    not enough. ``why``: what no run shows it for.
     """
 
     shown: Shown = Shown.THERE
     raises: tuple[str, ...] = ()
     by: tuple[str, ...] = ()
     whole: bool = False
+    numbers: bool = False
     why: str = ""
 
 

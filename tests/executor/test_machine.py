@@ -482,7 +482,7 @@ def test_indices_in_tiles_stay_inside_unless_the_rest_is_skipped(tmp_path: Path)
     skips = made(tmp_path, TAKEN.replace("MODE", "skip"))
     np.testing.assert_array_equal(skips(x, rows), expected)
     fails = made(tmp_path, TAKEN.replace("MODE", "error"))
-    with pytest.raises(KernelViolation, match=r"slice-bounds: element 960 of `x`") as caught:
+    with pytest.raises(KernelViolation, match=r"own-offset-bounds: element 960 of `x`") as caught:
         fails(x, rows)
     assert caught.value.diagnostics[0].span.line == 15
     np.testing.assert_array_equal(fails(x, rows[:3]), x[[3, 39, 0]])

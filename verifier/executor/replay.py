@@ -1,7 +1,8 @@
-"""Replay: counterexamples are run, on shapes alone, in processes of their own.
+"""Replay: counterexamples are run, mostly on shapes alone, in processes of their own.
 
 One process loads a file; every counterexample of the file is run in a fork of it, with a limit on
-time and memory. No tensor has bytes, so the sizes of a counterexample do not matter.
+time and memory. Where no number in memory matters no tensor has bytes, so that the sizes of a
+counterexample do not matter.
 """
 
 from __future__ import annotations
@@ -416,6 +417,7 @@ def _outcome(
     grows = item.hears(_GROWS)
     session.options = replace(
         session.options,
+        shapes_only=not item.about.replayed.numbers,
         until=lambda d: _shows(d, item),
         about=item.rule,
         only=item.rule if way.only else None,

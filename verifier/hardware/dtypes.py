@@ -52,6 +52,15 @@ BITS: Final[dict[str, int]] = {
     **dict.fromkeys(("int4", "uint4", "float4_e2m1"), 4),
 }
 
+#: name -> the least and the greatest integer up to which a type holds every one as it is
+WHOLE: Final[dict[str, tuple[int, int]]] = {
+    "float32": (-EXACT, EXACT),
+    "bfloat16": (-(1 << 8), 1 << 8),
+    "float16": (-(1 << 11), 1 << 11),
+    **{f"int{bits}": (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) for bits in (8, 16, 32)},
+    **{f"uint{bits}": (0, (1 << bits) - 1) for bits in (8, 16, 32)},
+}
+
 #: other spellings found in kernels and contracts
 ALIASES: Final[dict[str, str]] = {
     "fp32": "float32",

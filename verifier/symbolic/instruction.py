@@ -178,6 +178,7 @@ class Trait(Enum):
     NO_LANES = "does not stream tiles through the lanes of an engine"
     LANGUAGE = "is of the language: the compiler of Beta 1 makes instructions of it as it needs"
     # -- of NeuronCores and TPUs
+    ENUMERATES = "counts positions: `offset + partition * channel_multiplier`, and a pattern"
     GATHERS = "picks rows or elements by index"
     QUANTISES = "converts between numbers and quantised ones"
     SORTS = "picks or orders elements by what they are"

@@ -76,9 +76,11 @@ def _behind(machine: Machine, number: Expr) -> set[E.Sym]:
 
 
 def begun(
-    register: Register, text: str, span: Span, before: Sequence[Held] = ()
+    register: Register | View, text: str, span: Span, before: Sequence[Held] = ()
 ) -> tuple[Held, Expr]:
-    """A view begins at what a register holds when the view is used, for which the number stands.
+    """A view begins at what a register, or the element of a tile, holds when the view is used.
+
+    The number stands for it.
 
     ``text`` names the offset; ``before``: the registers that the view begins at as well.
     """

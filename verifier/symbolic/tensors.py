@@ -190,15 +190,31 @@ class Bound:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Held:
-    """A register that a view begins at, and the symbol that stands for its number in the view.
+    """A register, or a tile of one element, that a view begins at, and the symbol for its number.
 
-    What the register holds when an operation uses the view counts, not what it held when the view
-    was made. ``symbol`` is None where it is not followed how the number places the view. ``text``
+    What it holds when an operation uses the view counts, not what it held when the view was made.
+    ``symbol`` is None where it is not followed how the number places the view. ``text``
     names the offset, which ``span`` shows.
     """
 
     symbol: E.Sym | None
     register: object
+    text: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Placed:
+    """Numbers in memory that say where a view lies: the elements of ``index``.
+
+    ``index`` None: the number of the trip of a loop that the device ends. ``symbol`` stands for any
+    of them in ``bounds``, which say what keeps the view inside its tensor; None where it is not
+    followed how they place it. ``text`` names the offset, which ``span`` shows.
+    """
+
+    index: View | None
+    symbol: E.Sym | None
+    bounds: tuple[Bound, ...]
     text: str
     span: Span
 
@@ -243,7 +259,9 @@ class View:
     held: tuple[Held, ...] = ()
     #: tensors that hold addresses of the view's elements: an access reads them too
     indices: tuple[View, ...] = ()
-    #: of those the one that says where each row lies: a gather, or a scatter
+    #: what those numbers must keep to, where only the device knows them
+    placed: tuple[Placed, ...] = ()
+    #: of the tensors the one that says where each row lies: a gather, or a scatter
     rows_from: View | None = None
     #: where an index says which columns its elements are
     picked: Picked | None = None

@@ -10,10 +10,9 @@ from rules.nki import kit
 from rules.nki.kit import check, register
 from rules.nki.samples import variants
 from verifier.hardware.targets import Target
-from verifier.rulebase import Check, Monitor, Note, Rule
+from verifier.rulebase import Check, Rule
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
-from verifier.symbolic.memory.events import Outside
 from verifier.symbolic.pretty import pretty
 from verifier.symbolic.tensors import View
 from verifier.symbolic.trace import Operation
@@ -42,18 +41,6 @@ def copy_rows(x):
 )
 
 
-def outside(event: Outside, target: Target) -> Iterator[Check]:
-    """An index of a run names no element, and nothing says that a DMA skips it."""
-    yield Check(
-        predicate=E.FALSE,
-        span=event.span,
-        text="every index that is known at run time only names an element",
-        message=event.what,
-        facts=("NKI-D11", "NKI-X09", "NKI-X49"),
-        notes=(Note(event.allocated, f"`{event.name}` is allocated here"),),
-    )
-
-
 register(
     Rule(
         id="slice-bounds",
@@ -68,7 +55,6 @@ register(
         ),
         facts=("X01", "X06", "X07", "X09", "X12", "X63"),
         on="host",
-        monitors=(Monitor(Outside, outside),),
         of_rank=True,
         sources=("NKI indexing guide", "NKI tensor reference, slice and select"),
         twins=TWINS["slice-bounds"],

@@ -56,7 +56,8 @@ _NEEDED = {
 class _Gathered:
     """Operands so far; ``lost`` is set when one could not be followed.
 
-    ``missing``: one is of a name that does not exist, which has been reported.
+    ``missing``: one is of a name that does not exist, which has been reported. ``skips``: what lies
+    outside of its tensor is left out.
     """
 
     operands: dict[str, Operand]
@@ -64,6 +65,7 @@ class _Gathered:
     writes: list[tuple[str, View]]
     lost: bool = False
     missing: bool = False
+    skips: bool = False
 
 
 def as_operator(value: object) -> object:
@@ -163,7 +165,7 @@ def perform(
     expression around it is marked with ``placement["intermediate"]``.
     """
     mask = _mask(machine, arguments.get("mask"))
-    gathered = _Gathered({}, [], [])
+    gathered = _Gathered({}, [], [], skips=_skips(instruction, arguments))
     for name, operand in arguments.items():
         if name != "mask":
             _gather(machine, instruction, name, operand, mask, text, gathered)
@@ -208,6 +210,13 @@ def perform(
     operation.engine = engine_of(operation, instruction)
     machine.emit(operation)
     return result if result is not None else handles.issued(machine, text)
+
+
+def _skips(instruction: Instruction, arguments: Mapping[str, Operand]) -> bool:
+    """Whether a call leaves out what lies outside of its tensors."""
+    asked = arguments.get("oob_mode")
+    mode = asked.value if asked is not None and instruction.skips is not None else None
+    return isinstance(mode, Enumerator) and mode.name == "skip"
 
 
 def _unknown_result(
@@ -395,7 +404,7 @@ def _gather_tile(
     if machine.api == "beta1":
         view = beta1.gathered(machine, role, view, text, operand.span)
     _check_view(machine, instruction, view, operand.span)
-    view = views.use(machine, view, mask, operand.span)
+    view = views.use(machine, view, mask, operand.span, skips=gathered.skips)
     gathered.operands[name] = replace(operand, value=view)
     gathered.reads.extend(
         (f"{name}.index", views.use(machine, index, None, operand.span)) for index in view.indices
@@ -494,7 +503,7 @@ def _gather_list(
         if view is None:
             gathered.lost = True
             return
-        found.append(views.use(machine, view, None, operand.span))
+        found.append(views.use(machine, view, None, operand.span, skips=gathered.skips))
     gathered.operands[name] = replace(operand, value=tuple(found))
     into = gathered.reads if instruction.footprint.reads_of(name) else gathered.writes
     into.extend((f"{name}[{position}]", view) for position, view in enumerate(found))

@@ -269,9 +269,9 @@ def _ap(machine: Machine, view: View, call: Call) -> object:
         _misused(machine, view, FALSE, given, whole, "a part for the base", ("X43",))
     gathered = _check_offsets(machine, view, arguments)
     scalar, held = arguments.value("scalar_offset"), None
-    unit = _offset_unit(view, arguments) if dtype is None and gathered is None else None
+    unit = _offset_unit(view, arguments) if dtype is None else None
     shift: Expr | None = None
-    if isinstance(scalar, Register):
+    if isinstance(scalar, (Register, View)):
         text = f"runtime offset into `{view.name}`"
         held, number = registers.begun(scalar, text, call.span, view.held)
         shift = None if unit is None else number * unit
@@ -291,6 +291,7 @@ def _ap(machine: Machine, view: View, call: Call) -> object:
         vector_offset=gathered,
         shift=shift,
         held=held,
+        unit=unit,
     )
 
 

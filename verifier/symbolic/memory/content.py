@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
+from verifier.symbolic import expr as E
 from verifier.symbolic.effects import Accumulation, Carried, Effect
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.instruction import Trait
@@ -58,16 +59,30 @@ def written(operation: Operation) -> Content:
 
 def constant(operation: Operation) -> int | float | None:
     """The number that an operation writes everywhere, if it reads nothing and that is known."""
+    value = _everywhere(operation)
+    if isinstance(value, Expr):
+        return value.const if value.is_const else None
+    return value if isinstance(value, int | float) else None
+
+
+def filled(operation: Operation) -> Expr | None:
+    """The integer that an operation writes everywhere, if it reads nothing."""
+    value = _everywhere(operation)
+    if isinstance(value, Expr):
+        return value
+    whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
+    return E.const(int(value)) if whole and isinstance(value, int | float) else None
+
+
+def _everywhere(operation: Operation) -> object:
+    """What an operation writes everywhere, as it is given."""
     instruction = operation.instruction
     if instruction is None or operation.reads or len(operation.writes) != 1:
         return None
     ((role, _),) = operation.writes
     given = {write.constant for write in instruction.footprint.writes_of(role)}
     held = given.pop() if len(given) == 1 else None
-    value = operation.value(held) if isinstance(held, str) else held
-    if isinstance(value, Expr):
-        return value.const if value.is_const else None
-    return value if isinstance(value, int | float) else None
+    return operation.value(held) if isinstance(held, str) else held
 
 
 def combines(operation: Operation) -> str:

@@ -11,7 +11,7 @@ from verifier.symbolic import registers
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.machine import Machine
 from verifier.symbolic.pretty import pretty
-from verifier.symbolic.tensors import Axis, Bound, DType, Held, View
+from verifier.symbolic.tensors import Axis, Bound, DType, Held, Placed, View
 from verifier.symbolic.values import places
 from verifier.symbolic.views.common import ask, is_one, product
 from verifier.symbolic.views.linear import linear_start
@@ -31,6 +31,7 @@ def ap(
     vector_offset: object = None,
     shift: Expr | None = None,
     held: Held | None = None,
+    unit: Expr | None = None,
 ) -> View:
     """The view whose element ``(t_0, ...)`` lies at ``offset + sum(step_k * t_k)``.
 
@@ -38,8 +39,9 @@ def ap(
     counted from the start of the tensor, whatever part of it ``view`` shows (NKI-X43);
     ``offset=None`` keeps the view's own start (NKI-X44). On chip the first pair runs along the
     partitions: its step must be the row length (NKI-A05). ``scalar_offset`` and ``vector_offset``
-    are values of the running device: the result is indirect. So it is with a register ``held``.
-    ``shift`` is added to the offset; it may speak of the register.
+    are values of the running device: the result is indirect. So it is with a register or an element
+    of a tile ``held``. ``shift`` is added to the offset; it may speak of what is held. ``unit``:
+    how many elements the offsets of a vector count by; None: that is not known.
     """
     element = dtype or view.dtype
     storage = view.storage
@@ -50,8 +52,6 @@ def ap(
     known = offset is not None
     begins = view.held if held is None else (*view.held, held)
     given = scalar_offset if scalar_offset is not None else vector_offset
-    if given is not None:
-        registers.assume_inside(machine, given, f"runtime offset into `{view.name}`", span)
     runtime = given is not None or (held is not None and held.symbol is None)
     axes = tuple(machine.axis(count) for _, count in pattern)
     start = offset if offset is not None else E.const(0)
@@ -76,6 +76,7 @@ def ap(
         bounds=tuple(asked.waiting),
         held=begins,
         indices=places(scalar_offset, vector_offset, *taken),
+        placed=() if given is None else asked.placed(given, unit),
         rows_from=vector_offset if isinstance(vector_offset, View) else None,
     )
 
@@ -139,7 +140,33 @@ class _Asked:
 
     def check(self, bound: Bound) -> None:
         """Raise a check, unless it waits for a register."""
+        if bound.predicate is E.FALSE and any(isinstance(h.register, View) for h in self.held):
+            return  # it is too long for the tensor, wherever it starts: which a rule says
         ask(self.machine, self.held, bound, self.waiting)
+
+    def placed(self, given: object, unit: Expr | None) -> tuple[Placed, ...]:
+        """What places the pattern at run time: a vector of offsets, or the count of a loop."""
+        text = f"runtime offset into `{self.view.name}`"
+        if isinstance(given, View):
+            return (self._rows(given, unit, text),)
+        if registers.of_device(self.machine, given):
+            return (Placed(None, None, (), text, self.span),)
+        registers.assume_inside(self.machine, given, text, self.span)
+        return ()
+
+    def _rows(self, offsets: View, unit: Expr | None, text: str) -> Placed:
+        """What each offset of a vector must keep to that takes the place of the first count."""
+        view = self.view
+        if unit is None or view.buffer.on_chip or offsets.elements is not self.axes[0].size:
+            return Placed(offsets, None, (), text, self.span)
+        number = E.symbol(f"{offsets.name}[...]", origin=E.Origin.HAVOC)
+        symbol = number.as_atom()
+        assert isinstance(symbol, E.Sym)
+        size = rescale(product(view.storage.shape), view.storage.dtype, self.element)
+        low, high = _reach(self.pattern[1:])
+        start = self.offset + number * unit
+        bound = _bound(view, start + low, start + high, size, self.span)
+        return Placed(offsets, symbol, (bound,), text, self.span)
 
     def outside(self, *, check: bool) -> tuple[tuple[Expr, ...], tuple[Expr, ...]]:
         """The frame and the coordinates in it of a tensor in HBM, which is one row."""

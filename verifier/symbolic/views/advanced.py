@@ -25,7 +25,7 @@ from verifier.symbolic.values import (
     IndexTensor,
     SliceValue,
 )
-from verifier.symbolic.views.common import is_one, rewrite
+from verifier.symbolic.views.common import is_one, rewrite, within_extent
 
 #: the rule of indices of the device, which concerns some uses of a view only
 BY_ROWS: Final = "beta1-runtime-index"
@@ -299,8 +299,15 @@ def gather(machine: Machine, view: View, items: Sequence[object], span: Span) ->
     out = rewrite(view, Substitution(replacement), result)
     out = replace(out, bounds=(*out.bounds, *bounds), span=span)
     if runtime:
+        text = f"runtime offset into dimension {{}} of `{view.name}`"
+        placed = (
+            within_extent(view, item, dim, text.format(dim), span)
+            for dim, item in enumerate(present)
+            if isinstance(item, View)
+        )
         out = replace(
             out,
+            placed=(*out.placed, *placed),
             exact=False,
             indirect=True,
             indices=(*out.indices, *(item for item in present if isinstance(item, View))),
@@ -322,11 +329,6 @@ def _arrays(
             arrays[dim] = item
         elif isinstance(item, View):
             runtime = True
-            machine.approximate(
-                LedgerKind.RUNTIME,
-                f"runtime offset into dimension {dim} of `{view.name}`: taken to stay inside",
-                span,
-            )
             axes = tuple((k, machine.axis(axis.size)) for k, axis in enumerate(item.axes))
             arrays[dim] = IndexTensor(E.const(0), item.rank, axes)
         else:

@@ -94,8 +94,6 @@ class _Basic:
     generation: str
     #: rows of the method that is written, besides those of slices and indices
     facts: tuple[str, ...] = ()
-    #: what says at run time where it begins
-    taken: list[View] = field(default_factory=list)
     #: registers that it begins at, and what their numbers must keep to
     held: list[Held] = field(default_factory=list)
     bounds: list[Bound] = field(default_factory=list)
@@ -148,7 +146,7 @@ class _Basic:
                 indices=(*out.indices, *places(*(held.register for held in self.held))),
             )
         if inexact:
-            out = as_device_says(out, self.taken)
+            out = as_device_says(out)
         return replace(out, span=self.span)
 
     def _keep_rank(
@@ -246,21 +244,15 @@ class _Basic:
         if isinstance(value, Expr):
             return value
         text = f"runtime offset into dimension {dim} of `{self.view.name}`"
-        if isinstance(value, Register):
+        if isinstance(value, (Register, View)):
             held, number = registers.begun(value, text, self.span, (*self.view.held, *self.held))
             self.held.append(held)
             return number
-        if not isinstance(value, View):
-            found = self.machine.as_int(value, self.span)
-            if found is not None:
-                return found
-        if isinstance(value, View):
-            self.taken.append(value)
-            registers.assume_inside(self.machine, value, text, self.span)
-        else:
+        found = self.machine.as_int(value, self.span)
+        if found is None:
             text = f"an offset into dimension {dim} of `{self.view.name}` is not followed"
             self.machine.approximate(LedgerKind.OPAQUE, text, self.span)
-        return None
+        return found
 
     def from_end(self, index: Expr, size: Expr) -> Expr:
         """Negative indices count from the end; an index of unknown sign is not negative."""

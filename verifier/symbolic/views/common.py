@@ -11,8 +11,9 @@ from verifier.symbolic import expr as E
 from verifier.symbolic import registers
 from verifier.symbolic.expr import TRUE, Bool, Div, Expr, Extremum, Substitution
 from verifier.symbolic.machine import Machine
-from verifier.symbolic.tensors import Axis, Bound, Held, View
-from verifier.symbolic.values import IndexMask
+from verifier.symbolic.pretty import pretty
+from verifier.symbolic.tensors import Axis, Bound, Held, Placed, View
+from verifier.symbolic.values import IndexMask, places
 
 
 def product(sizes: Iterable[Expr]) -> Expr:
@@ -158,14 +159,26 @@ def substitute_view(view: View, replacement: Substitution) -> View:
         dtype=replace(view.dtype, code=replacement.expr(view.dtype.code)),
         real=None if view.real is None else tuple(replacement.expr(size) for size in view.real),
         mask=replacement.bool(view.mask),
-        bounds=tuple(
+        bounds=_put(view.bounds, replacement),
+        placed=tuple(
             replace(
-                bound,
-                predicate=replacement.bool(bound.predicate),
-                values=tuple((text, replacement.expr(value)) for text, value in bound.values),
+                item,
+                index=None if item.index is None else substitute_view(item.index, replacement),
+                bounds=_put(item.bounds, replacement),
             )
-            for bound in view.bounds
+            for item in view.placed
         ),
+    )
+
+
+def _put(bounds: Sequence[Bound], replacement: Substitution) -> tuple[Bound, ...]:
+    return tuple(
+        replace(
+            bound,
+            predicate=replacement.bool(bound.predicate),
+            values=tuple((text, replacement.expr(value)) for text, value in bound.values),
+        )
+        for bound in bounds
     )
 
 
@@ -203,14 +216,23 @@ def with_mask(machine: Machine, view: View, mask: IndexMask | Bool | None, span:
     return replace(view, mask=E.and_(view.mask, *kept))
 
 
-def use(machine: Machine, view: View, mask: IndexMask | Bool | None, span: Span) -> View:
+def use(
+    machine: Machine,
+    view: View,
+    mask: IndexMask | Bool | None,
+    span: Span,
+    *,
+    skips: bool = False,
+) -> View:
     """The view as an operand of an operation: masked, and its pending bounds raised.
 
-    It begins where its registers say by now.
+    It begins where its registers say by now. ``skips``: what lies outside is left out.
     """
     view = with_mask(machine, view, mask, span)
     if view.held:
         view = _settled(machine, view)
+        if skips and not all(machine.decide(bound.predicate) is True for bound in view.bounds):
+            return as_device_says(replace(view, bounds=()))
     for bound in view.bounds:
         _raise(machine, view, bound)
     return replace(view, bounds=()) if view.bounds else view
@@ -219,19 +241,51 @@ def use(machine: Machine, view: View, mask: IndexMask | Bool | None, span: Span)
 def _settled(machine: Machine, view: View) -> View:
     """The view with the numbers that its registers hold; inexact where one is not known."""
     numbers: dict[E.Sym, Expr] = {}
-    lost: dict[E.Sym, Expr] = {}
+    lost: list[Held] = []
     for held in view.held:
         number = registers.settled(machine, held.register)
         if number is not None and held.symbol is not None:
             numbers[held.symbol] = number
-            continue
+        else:
+            lost.append(held)
+    unknown = {held.symbol: E.const(0) for held in lost if held.symbol is not None}
+    known = Substitution(numbers)
+    placed = [_placed(machine, view.bounds, held, set(unknown), known) for held in lost]
+    bounds = tuple(b for b in view.bounds if not unknown.keys() & set(b.predicate.free()))
+    view = replace(view, bounds=bounds, held=())
+    view = substitute_view(view, Substitution({**numbers, **unknown}))
+    placed_ = tuple(item for item in placed if item is not None)
+    view = replace(view, placed=(*view.placed, *placed_))
+    return as_device_says(view) if unknown else view
+
+
+def _placed(
+    machine: Machine, bounds: Sequence[Bound], held: Held, unknown: set[E.Sym], known: Substitution
+) -> Placed | None:
+    """What the number in memory must keep to that a view begins at; ``unknown``: all such."""
+    where = places(held.register)
+    if not where or not registers.of_device(machine, held.register):
         registers.assume_inside(machine, held.register, held.text, held.span)
-        if held.symbol is not None:
-            lost[held.symbol] = E.const(0)
-    known = tuple(b for b in view.bounds if not lost.keys() & set(b.predicate.free()))
-    view = replace(view, bounds=known, held=())
-    view = substitute_view(view, Substitution({**numbers, **lost}))
-    return as_device_says(view) if lost else view
+        return None
+    mine = [b for b in bounds if unknown & set(b.predicate.free()) == {held.symbol}]
+    return Placed(where[0], held.symbol, _put(mine, known), held.text, held.span)
+
+
+def within_extent(view: View, index: View, dim: int, text: str, span: Span) -> Placed:
+    """That each number in a tile of indices names a place along a dimension of a view."""
+    number, size = E.symbol(f"{index.name}[...]", origin=E.Origin.HAVOC), view.axes[dim].size
+    symbol = number.as_atom()
+    assert isinstance(symbol, E.Sym)
+    bound = Bound(
+        "slice-bounds",
+        E.and_(E.ge(number, 0), E.lt(number, size)),
+        span,
+        f"0 <= {pretty(number)} < {pretty(size)}",
+        f"index is outside dimension {dim} of `{view.name}`",
+        ("NKI-X09", "NKI-D11"),
+        (("index", number), ("size", size)),
+    )
+    return Placed(index, symbol, (bound,), text, span)
 
 
 def _waits(view_held: Sequence[Held], predicate: Bool) -> bool:
@@ -314,4 +368,5 @@ __all__ = [
     "use",
     "whole",
     "with_mask",
+    "within_extent",
 ]

@@ -17,10 +17,9 @@ from verifier.symbolic.expr import FALSE, Bool, Expr, Substitution
 from verifier.symbolic.machine import Machine
 from verifier.symbolic.pretty import pretty
 from verifier.symbolic.tensors import Axis, DType, View
-from verifier.symbolic.trace import LedgerKind
 from verifier.symbolic.values import Register, SliceValue
 from verifier.symbolic.views.basic import METHOD_RULE, subscript
-from verifier.symbolic.views.common import inexact, is_one, product, rewrite
+from verifier.symbolic.views.common import inexact, is_one, product, rewrite, within_extent
 from verifier.symbolic.views.reshaping import refactor, resolve_shape, stride_of
 
 RULE = METHOD_RULE
@@ -315,14 +314,13 @@ def vector_select(machine: Machine, view: View, dim: int, offsets: View, span: S
         span,
     )
     one_per_row(machine, view, offsets, None, ("NKI-X29",), span)
-    machine.approximate(
-        LedgerKind.RUNTIME, f"runtime rows of `{view.name}`: taken to stay inside", span
-    )
+    placed = within_extent(view, offsets, 0, f"runtime rows of `{view.name}`", span)
     axes = (machine.axis(count), *view.axes[1:])
     return replace(
         inexact(view, axes, "the rows are known at run time only", indirect=True),
         span=span,
         indices=(*view.indices, offsets),
+        placed=(*view.placed, placed),
         rows_from=offsets,
     )
 

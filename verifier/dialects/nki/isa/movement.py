@@ -168,6 +168,7 @@ IOTA: Final = Instruction(
     engines=Engines(Engine.GPSIMD),
     footprint=Footprint(writes=written("dst")),
     result=OfIndex("expr"),
+    traits=frozenset({Trait.ENUMERATES}),
 )
 
 QUANTIZE_MX: Final = Instruction(

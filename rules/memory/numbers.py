@@ -1,0 +1,255 @@
+"""Which numbers tiles and registers hold that say where others lie, as far as the text says it.
+
+What a kernel fills by itself it answers for: its numbers are compared with the tensors that they
+are indices into. What it was given, and hands on as it is, is its caller's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from verifier.hardware import dtypes as dt
+from verifier.source.ir import Span
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.instruction import Trait
+from verifier.symbolic.memory.content import filled, moved
+from verifier.symbolic.memory.index import Access, Index
+from verifier.symbolic.tensors import Axis, Loop, LoopKind, Storage, StorageKind, View
+from verifier.symbolic.trace import Operation
+from verifier.symbolic.views import is_whole
+
+#: how many writes lie between what sets a number and what it places, at most
+_DEPTH: Final = 8
+#: the end of the role of a tile whose numbers say where an operand lies
+_INDICES: Final = ".index"
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """What elements hold that one operation has set.
+
+    ``value``: that number, for any symbols that ``within`` admits; None: not known, and ``reason``
+    says why, or what the ``caller`` has given. ``exact``: each of these numbers is there.
+    """
+
+    span: Span
+    value: Expr | None = None
+    within: tuple[Bool, ...] = ()
+    exact: bool = True
+    caller: bool = False
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _At:
+    """Where elements are looked at: ``loops`` and the grid around, the path, program order."""
+
+    loops: tuple[Loop, ...]
+    path: tuple[Bool, ...]
+    order: int
+
+
+def numbers(table: Index, view: View, operation: Operation) -> list[Numbers]:
+    """What the elements of a view hold when an operation looks at them."""
+    return list(_held(table, view, _at(table, operation), _DEPTH))
+
+
+def _at(table: Index, operation: Operation) -> _At:
+    grid = table.trace.grid
+    loops = (*grid, *(loop for loop in operation.loops if loop not in grid))
+    return _At(loops, operation.path, operation.order)
+
+
+def _held(table: Index, view: View, at: _At, depth: int) -> Iterator[Numbers]:
+    storage = view.storage
+    span = view.span or storage.span
+    if storage.kind is StorageKind.INPUT:
+        yield Numbers(span, caller=True)
+        return
+    if storage.kind is StorageKind.CONSTANT or depth == 0:
+        yield Numbers(span, reason=f"what `{storage.name}` holds is not followed")
+        return
+    last, sources = _writers(table.uses(storage).writes, view, at)
+    if not sources:
+        yield Numbers(span, reason=f"nothing is seen to set `{storage.name}`")
+    for write in sources:
+        sole = write is last and len(sources) == 1
+        for found in _written(table, write, view, depth):
+            if found.value is not None and not _fits(found, storage):
+                reason = f"the numbers may not fit into `{storage.name}`"
+                found = Numbers(found.span, reason=reason)
+            yield replace(found, exact=found.exact and sole)
+
+
+def _writers(writes: Sequence[Access], view: View, at: _At) -> tuple[Access | None, list[Access]]:
+    """The last write that surely sets all of a view, and all that may have set what is there."""
+    last = next(
+        (
+            write
+            for write in reversed(writes)
+            if write.order < at.order
+            and write.loops == at.loops[: len(write.loops)]
+            and all(fact in at.path for fact in write.path)
+            and not write.given
+            and write.operation.accumulates == "no"
+            and _covers(write.view, view)
+        ),
+        None,
+    )
+    if last is None:
+        return None, list(writes)
+    inner = len(last.loops) + 1
+    found = [
+        write
+        for write in writes
+        if write is last
+        or last.order < write.order < at.order
+        or (
+            write.order > last.order
+            and len(at.loops) >= inner
+            and write.loops[:inner] == at.loops[:inner]
+        )
+    ]
+    return last, found
+
+
+def _covers(write: View, read: View) -> bool:
+    """Whether what is written is all that is read."""
+    if not write.exact or write.mask is not E.TRUE or write.instance != read.instance:
+        return False
+    if is_whole(write):
+        return True
+    same = write.frame == read.frame and len(write.axes) == len(read.axes)
+    if not same or not read.exact:
+        return False
+    names = {mine.symbol: theirs.index for mine, theirs in zip(write.axes, read.axes, strict=True)}
+    put = E.Substitution(names)
+    return write.shape == read.shape and all(
+        put.expr(mine) is theirs for mine, theirs in zip(write.coords, read.coords, strict=True)
+    )
+
+
+def _written(table: Index, write: Access, read: View, depth: int) -> Iterator[Numbers]:
+    """What a write has put where a view is read, in every iteration that comes to it."""
+    operation = write.operation
+    within = (*(loop.within for loop in write.loops), *write.path, *write.given)
+    number = filled(operation)
+    if number is not None:
+        yield Numbers(write.span, number, within)
+        return
+    if operation.instruction is not None and Trait.ENUMERATES in operation.instruction.traits:
+        counted = _enumerated(write, read)
+        if counted is not None:
+            yield replace(counted, within=(*counted.within, *within))
+            return
+    source = _handed_on(operation)
+    if source is None:
+        name = operation.name.rpartition(".")[2]
+        around = [loop for loop in write.loops if loop.kind is LoopKind.DYNAMIC]
+        if any(_told(table, loop, depth) for loop in around):
+            yield Numbers(write.span, caller=True)  # so often as it says
+            return
+        yield Numbers(
+            write.span,
+            reason=f"`{name}` computes what `{read.storage.name}` holds, which is not followed",
+        )
+        return
+    at = _At(write.loops, operation.path, operation.order)
+    whole = is_whole(read) and is_whole(write.view)
+    for found in _held(table, source, at, depth - 1):
+        yield replace(found, within=(*found.within, *within), exact=found.exact and whole)
+
+
+def counted(table: Index, operation: Operation, span: Span) -> Numbers:
+    """What the loops around an operation count that the device ends."""
+    loops = [loop for loop in operation.loops if loop.kind is LoopKind.DYNAMIC]
+    told = all(_told(table, loop, _DEPTH) for loop in loops)
+    reason = "" if told else "how often the loop runs is computed in the kernel, and not followed"
+    return Numbers(span, caller=told, reason=reason)
+
+
+def _told(table: Index, loop: Loop, depth: int) -> bool:
+    """Whether a caller says how often a loop on the device runs."""
+    for operation in table.trace.operations:
+        if operation.span == loop.span:
+            for _, view in operation.reads:
+                found = _held(table, view, _at(table, operation), depth - 1)
+                return all(each.caller for each in found)
+    return False
+
+
+def _handed_on(operation: Operation) -> View | None:
+    """The tensor whose elements an operation hands on as they are, picked by an index or not."""
+    role = moved(operation)
+    traits = operation.instruction.traits if operation.instruction is not None else ()
+    if Trait.REGISTERS in traits and len(operation.reads) == 1:
+        role = operation.reads[0][0]
+    if role is None:
+        rest = [(name, view) for name, view in operation.reads if not name.endswith(_INDICES)]
+        if len(rest) == len(operation.reads) or len(rest) != 1:
+            return None
+        if moved(replace(operation, reads=tuple(rest))) is None:
+            return None
+        ((_, view),) = rest
+        return view
+    return next(view for name, view in operation.reads if name == role)
+
+
+def _enumerated(write: Access, read: View) -> Numbers | None:
+    """An affine function of the position, of all positions that are written.
+
+    It is ``offset + partition * channel_multiplier + sum(index * step)``.
+    """
+    operation = write.operation
+    pattern = operation.value("pattern")
+    base = _whole(operation.value("offset"), 0)
+    by_lane = _whole(operation.value("channel_multiplier"), 0)
+    if not isinstance(pattern, tuple) or base is None or by_lane is None:
+        return None
+    pairs = [pair for pair in pattern if isinstance(pair, tuple) and len(pair) == 2]
+    steps = [step for step, _ in pairs if isinstance(step, Expr)]
+    counts = [count for _, count in pairs if isinstance(count, Expr)]
+    if len(steps) < len(pattern) or len(counts) < len(pattern):
+        return None
+    sizes = (write.view.partitions, *counts)
+    if read.exact and read.frame == write.view.frame == sizes and is_whole(write.view):
+        places, axes, exact = read.coords, read.axes, True  # those of the part that is read
+    else:
+        axes = tuple(Axis(_symbol("index"), size) for size in sizes)
+        places, exact = tuple(axis.index for axis in axes), is_whole(read) and is_whole(write.view)
+    value = base + by_lane * places[0]
+    for step, place in zip(steps, places[1:], strict=True):
+        value = value + step * place
+    within = tuple(axis.within for axis in axes if axis.symbol in value.free())
+    return Numbers(write.span, value, within, exact=exact)
+
+
+def _whole(value: object, default: int) -> Expr | None:
+    if value is None:
+        return E.const(default)
+    return value if isinstance(value, Expr) else E.const(value) if isinstance(value, int) else None
+
+
+def _symbol(name: str) -> E.Sym:
+    symbol = E.fresh(name, 0, None, E.Origin.AXIS).as_atom()
+    assert isinstance(symbol, E.Sym)
+    return symbol
+
+
+def _fits(found: Numbers, storage: Storage) -> bool:
+    """Whether a tensor holds such numbers as they are."""
+    assert found.value is not None
+    name = storage.dtype.name
+    ends = None if name is None else dt.WHOLE.get(name)
+    if ends is None:
+        return False
+    if ends[1] >= dt.EXACT and not found.value.is_const:
+        return True  # offsets into tensors are no larger
+    low, high = E.bounds(found.value)
+    return low is not None and high is not None and ends[0] <= low and high <= ends[1]
+
+
+__all__ = ["Numbers", "counted", "numbers"]
