@@ -73,7 +73,7 @@ def _held(table: Index, view: View, at: _At, depth: int) -> Iterator[Numbers]:
         yield Numbers(span, reason=f"what `{storage.name}` holds is not followed")
         return
     last, sources = _writers(table.uses(storage).writes, view, at)
-    if not sources:
+    if not sources and storage.initialised:  # else it holds nothing, which is said elsewhere
         yield Numbers(span, reason=f"nothing is seen to set `{storage.name}`")
     for write in sources:
         sole = write is last and len(sources) == 1
