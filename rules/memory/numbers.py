@@ -19,6 +19,7 @@ from verifier.symbolic.memory.content import filled, moved
 from verifier.symbolic.memory.index import Access, Index
 from verifier.symbolic.tensors import Axis, Loop, LoopKind, Storage, StorageKind, View
 from verifier.symbolic.trace import Operation
+from verifier.symbolic.values import Enumerator
 from verifier.symbolic.views import is_whole
 
 #: how many writes lie between what sets a number and what it places, at most
@@ -94,7 +95,8 @@ def _writers(writes: Sequence[Access], view: View, at: _At) -> tuple[Access | No
             and write.loops == at.loops[: len(write.loops)]
             and all(fact in at.path for fact in write.path)
             and not write.given
-            and write.operation.accumulates == "no"
+            and not write.operation.adds
+            and not _leaves(write.operation)
             and _covers(write.view, view)
         ),
         None,
@@ -114,6 +116,12 @@ def _writers(writes: Sequence[Access], view: View, at: _At) -> tuple[Access | No
         )
     ]
     return last, found
+
+
+def _leaves(operation: Operation) -> bool:
+    """Whether a transfer may leave elements as they were: what lies outside is skipped."""
+    mode = operation.value("oob_mode")
+    return isinstance(mode, Enumerator) and mode.name == "skip"
 
 
 def _covers(write: View, read: View) -> bool:
