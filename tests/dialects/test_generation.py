@@ -6,7 +6,13 @@ import ast
 
 import pytest
 
-from verifier.dialects.nki import import_problem, infer_generation, jit_problem, scan_features
+from verifier.dialects.nki import (
+    generations_of,
+    import_problem,
+    infer_generation,
+    jit_problem,
+    scan_features,
+)
 
 NEW = "import nki\nimport nki.language as nl\nimport nki.isa as nisa\n"
 
@@ -56,3 +62,28 @@ def test_the_old_package_ends_with_0_4() -> None:
 def test_platform_target_ends_with_0_3() -> None:
     assert jit_problem("0.2", "platform_target") is None
     assert jit_problem("0.3", "platform_target") is not None
+
+
+def test_a_file_of_both_namespaces_has_kernels_of_both() -> None:
+    generation = generations_of(
+        ast.parse(
+            "import nki\nimport neuronxcc.nki as old\nimport neuronxcc.nki.language as ol\n"
+            "import nki.isa as nisa\nfrom nki import jit\n"
+            "@old.jit\ndef first(a): ol.load(a, mask=m)\n"
+            "@nki.jit(platform_target='trn2')\ndef second(a): nisa.dma_copy(dst=a, src=a)\n"
+            "def test():\n    @jit\n    def third(a): pass\n"
+            "def plain(a): pass\n"
+        )
+    )
+    assert generation("first") == "beta1"
+    assert generation("second") == generation("test.third") == "0.2"
+    assert generation("plain") == generation("gone") == generation("") == "beta1"
+
+
+def test_a_fallback_import_stands_for_both() -> None:
+    text = (
+        "try:\n    import nki\nexcept ImportError:\n    import neuronxcc.nki as nki\n"
+        "@nki.jit\ndef k(x): nki.isa.nc_matmul(x, x, x, accumulate=True)\n"
+    )
+    generation = generations_of(ast.parse(text))
+    assert generation("k") == generation("") == "0.3"

@@ -92,8 +92,9 @@ class DialectDescriptor:
     #: the functions of an imported name, as an editor shows them: name, parameters, and what there
     #: is to say; the second argument is the text of the file
     functions: Callable[[str, str], Iterable[tuple[str, str, str]]]
-    #: the generation that a file is written for
-    infer: Callable[[ast.Module], str]
+    #: the generations that a file's kernels are written for, by their qualified names; that of the
+    #: file is that of ``""``
+    infer: Callable[[ast.Module], Callable[[str], str]]
     #: what a generation has against an import, and against a keyword of the decorator
     import_problem: Callable[[str, str], Problem | None] = _fits
     decorator_problem: Callable[[str, str], Problem | None] = _fits

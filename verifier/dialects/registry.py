@@ -9,10 +9,9 @@ from verifier.dialects.descriptor import DialectDescriptor
 from verifier.dialects.names import NKI, OKK, PPL
 from verifier.dialects.nki import (
     NkiDialect,
+    generations_of,
     import_problem,
-    infer_generation,
     jit_problem,
-    scan_features,
 )
 from verifier.dialects.nki import isa as nki_isa
 from verifier.dialects.nki import launches as nki_launches
@@ -52,7 +51,7 @@ DIALECTS: Final[Mapping[str, DialectDescriptor]] = {
             generations=GENERATIONS,
             instructions=nki_isa.INSTRUCTIONS,
             functions=nki_spoken.functions,
-            infer=lambda tree: infer_generation(scan_features(tree)),
+            infer=generations_of,
             import_problem=import_problem,
             decorator_problem=jit_problem,
             device_calls=device_calls,
@@ -72,7 +71,7 @@ DIALECTS: Final[Mapping[str, DialectDescriptor]] = {
             generations=(OKK,),
             instructions=okk_isa.INSTRUCTIONS,
             functions=okk_spoken.functions,
-            infer=lambda tree: OKK,
+            infer=lambda tree: lambda kernel: OKK,
             by_address=True,
         ),
         DialectDescriptor(
@@ -88,7 +87,7 @@ DIALECTS: Final[Mapping[str, DialectDescriptor]] = {
             generations=(PPL,),
             instructions={**ppl_isa.INSTRUCTIONS, **ppl_isa.CONTROL},
             functions=ppl_spoken.functions,
-            infer=lambda tree: PPL,
+            infer=lambda tree: lambda kernel: PPL,
             asserts_kept=False,  # its compiler drops them (PPL-C02)
         ),
     )

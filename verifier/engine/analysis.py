@@ -8,7 +8,7 @@ import os
 import re
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -223,7 +223,7 @@ def _kernel(
         return
     dialect = DIALECTS[entry.dialect]
     asked = request.api_version
-    api = asked if asked in dialect.generations else text.generation(module, dialect)
+    api = asked if asked in dialect.generations else text.generation(module, dialect, entry)
     # the generation, contracts and lines are those of the whole file
     footprint.note_whole(module.file)
     contracts = _contracts(module, entry, request, text.contracts(module), errors)
@@ -421,15 +421,15 @@ class _TextFacts:
     """What the text of a module says about all its kernels, read once per module."""
 
     def __init__(self) -> None:
-        self._generations: dict[tuple[Path, str], str] = {}
+        self._generations: dict[tuple[Path, str], Callable[[str], str]] = {}
         self._contracts: dict[Path, Mapping[str, list[tuple[int, str]]]] = {}
 
-    def generation(self, module: Module, dialect: DialectDescriptor) -> str:
+    def generation(self, module: Module, dialect: DialectDescriptor, entry: KernelEntry) -> str:
         key = (module.path, dialect.name)
         if key not in self._generations:
             tree = ast.Module(body=list(module.syntax()), type_ignores=[])
             self._generations[key] = dialect.infer(tree)
-        return self._generations[key]
+        return self._generations[key](entry.name)
 
     def contracts(self, module: Module) -> Mapping[str, list[tuple[int, str]]]:
         if module.path not in self._contracts:

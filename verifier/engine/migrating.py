@@ -57,7 +57,7 @@ def migrated(
     dialect = DIALECTS[NKI]
     asked = request.api_version
     known = asked if asked in dialect.generations else None
-    since = known or dialect.infer(_together(project, module, users))
+    since = known or dialect.infer(_together(project, module, users))("")
     if dialect.generations.index(since) > dialect.generations.index(request.migrate_to):
         since = request.migrate_to
     errors: list[report.FileError] = []

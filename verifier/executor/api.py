@@ -123,7 +123,7 @@ def simulate(
     path, name, ready = _source_of(kernel)
     options = Options(keep_going=keep_going, loop_order=loop_order, seed=seed)
     try:
-        api = api_version or generation_of(path)
+        api = api_version or generation_of(path, name)
         hardware = hardware_of(target, api, path, name)
         if ready is not None:
             return Simulation(ready, hardware, api, options)

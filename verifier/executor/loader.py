@@ -155,16 +155,16 @@ class Loaded:
     problems: list[tuple[Span, BaseException]]
 
 
-def generation_of(path: Path) -> str:
-    """The API generation that a file is written for, as ``check`` infers it: ``beta1``, ``0.2`` ...
-    ``0.6``, ``okk``, ``ppl``.
+def generation_of(path: Path, kernel: str = "") -> str:
+    """The API generation that a kernel, or a file, is written for, as ``check`` infers it:
+    ``beta1``, ``0.2`` ... ``0.6``, ``okk``, ``ppl``.
 
     Raises:
         MisuseError: it cannot be read or does not parse.
     """
     tree = _parse(path)
     imported = {*_imported(tree), *(name.partition(".")[0] for name in _implied(path).values())}
-    return of_packages(imported).infer(tree)
+    return of_packages(imported).infer(tree)(kernel)
 
 
 def _imported(tree: ast.Module) -> Iterator[str]:

@@ -108,7 +108,7 @@ def limit(timeout: float, memory: int) -> None:
 
 def _carry_out(request: Request, reply: Reply) -> dict[str, Any]:
     path = Path(request.path)
-    api = request.api_version or generation_of(path)
+    api = request.api_version or generation_of(path, request.name)
     target = hardware_of(request.target or None, api, path, request.name, request.grid)
     reply.api_version = api
     options = Options(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from verifier.dialects.nki.dialect import NkiDialect
 from verifier.dialects.nki.generation import (
     Features,
+    generations_of,
     import_problem,
     infer_generation,
     jit_problem,
@@ -14,6 +15,7 @@ from verifier.dialects.nki.generation import (
 __all__ = [
     "Features",
     "NkiDialect",
+    "generations_of",
     "import_problem",
     "infer_generation",
     "jit_problem",

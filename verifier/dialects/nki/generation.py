@@ -10,12 +10,15 @@ Decided from the text alone, by what the file imports and which functions and ke
 3. Among equals, 0.3 is taken if it is one of them: it is the first generation that all later ones
    extend, and code written for 0.2 gives itself away (it passes ``dtype=`` to instructions, or
    ``platform_target=`` to ``jit``). If 0.3 is not among them, the oldest is.
+
+A file that imports both under names of their own has kernels of both: of each only what is said
+with the names of its decorator's package counts.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -25,6 +28,8 @@ from verifier.dialects.nki.versions import GENERATIONS, newer
 
 #: the generation of a file that fits several
 DEFAULT: Final = "0.3"
+#: of Beta 1, and of later generations
+_PACKAGES: Final = ("neuronxcc.nki", "nki")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +47,30 @@ class Features:
     names: frozenset[str] = frozenset()
 
 
-def scan_features(tree: ast.AST) -> Features:
-    """The features of a parsed file. Import aliases are followed, nothing else is."""
+def generations_of(tree: ast.AST) -> Callable[[str], str]:
+    """The generations of a parsed file's kernels by qualified names; that of the file by ``""``."""
     imports, aliases = imported(tree)
+    both = all(any(_is_under(name, p) for name in imports) for p in _PACKAGES)
+    found: dict[str, str] = {}
+
+    def generation(kernel: str) -> str:
+        package = _package(tree, kernel, aliases) if both and kernel else ""
+        if package not in found:
+            found[package] = infer_generation(scan_features(tree, package))
+        return found[package]
+
+    return generation
+
+
+def scan_features(tree: ast.AST, package: str = "") -> Features:
+    """The features of a parsed file. Import aliases are followed, nothing else is.
+
+    ``package``: what is said with the names of that package alone.
+    """
+    imports, aliases = imported(tree)
+    if package:
+        imports = {name for name in imports if _is_under(name, package)}
+        aliases = {alias: full for alias, full in aliases.items() if _is_under(full, package)}
     jit_keywords: set[str] = set()
     uses: set[tuple[str, frozenset[str]]] = set()
     mentioned: set[str] = set()
@@ -64,6 +90,40 @@ def scan_features(tree: ast.AST) -> Features:
     return Features(
         frozenset(imports), frozenset(jit_keywords), frozenset(uses), frozenset(mentioned)
     )
+
+
+def _package(tree: ast.AST, kernel: str, aliases: Mapping[str, str]) -> str:
+    """The namespace that a kernel's decorator is from; empty if a name of it may be either's."""
+    either = {alias for alias, packages in _bound(tree).items() if len(packages) > 1}
+    for part in kernel.split("."):
+        named = (node for node in ast.walk(tree) if getattr(node, "name", None) == part)
+        inner = next(named, None)
+        if inner is None:
+            return ""
+        tree = inner
+    for decorator in getattr(tree, "decorator_list", ()):
+        node = decorator.func if isinstance(decorator, ast.Call) else decorator
+        while isinstance(node, ast.Attribute):
+            node = node.value
+        if isinstance(node, ast.Name) and node.id not in either:
+            full = aliases.get(node.id, "")
+            found = [package for package in _PACKAGES if _is_under(full, package)]
+            if found:
+                return found[0]
+    return ""
+
+
+def _bound(tree: ast.AST) -> dict[str, set[str]]:
+    """Which of the namespaces the names of a file's imports are bound to."""
+    found: dict[str, set[str]] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            _, aliases = imported(node)
+            for alias, full in aliases.items():
+                for package in _PACKAGES:
+                    if _is_under(full, package):
+                        found.setdefault(alias, set()).add(package)
+    return found
 
 
 def imported(tree: ast.AST) -> tuple[set[str], dict[str, str]]:
@@ -176,6 +236,7 @@ __all__ = [
     "DEFAULT",
     "Features",
     "canonical",
+    "generations_of",
     "import_problem",
     "imported",
     "infer_generation",
