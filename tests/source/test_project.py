@@ -92,6 +92,26 @@ def test_resolve_import_and_from(plant: Plant, tmp_path: Path) -> None:
     )
 
 
+def test_projects_beside_each_other_find_each_other(plant: Plant, tmp_path: Path) -> None:
+    plant(
+        {
+            "pyproject.toml": "",
+            "tests/unit/test_it.py": "from lib.core import A\nfrom tool import B\nimport plain\n",
+            "lib/pyproject.toml": "",
+            "lib/src/lib/__init__.py": "",
+            "lib/src/lib/core.py": "A = 1\n",
+            "tool/setup.py": "",
+            "tool/tool.py": "B = 2\n",
+            "other/plain.py": "",
+        }
+    )
+    project = Project([tmp_path])
+    module = project.module(tmp_path / "tests/unit/test_it.py")
+    found = project.resolve_import(module, "lib.core"), project.resolve_import(module, "tool")
+    assert [m and m.path.name for m in found] == ["core.py", "tool.py"]
+    assert project.resolve_import(module, "plain") is None
+
+
 def test_import_cycles_end(plant: Plant, tmp_path: Path) -> None:
     project = plant(
         {

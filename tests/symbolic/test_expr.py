@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -298,3 +299,24 @@ def test_evaluation_errors() -> None:
         bool(x)
     with pytest.raises(TypeError):
         bool(E.le(x, y))
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [*itertools.product(itertools.product((None, -3, -1, 0, 2), (None, -2, 0, 1, 4)), repeat=2)],
+)
+def test_bounds_of_products_are_those_of_all_values(
+    first: tuple[int | None, int | None], second: tuple[int | None, int | None]
+) -> None:
+    sides = [
+        range(-9 if lo is None else lo, (9 if hi is None else hi) + 1) for lo, hi in (first, second)
+    ]
+    if not all(sides):
+        return
+    x, y = (E.symbol(name, *side) for name, side in zip("xy", (first, second), strict=True))
+    lo, hi = E.bounds(x * y)
+    products = {a * b for a, b in itertools.product(*sides)}
+    assert lo is None or lo <= min(products)
+    assert hi is None or hi >= max(products)
+    if None not in (*first, *second):
+        assert (lo, hi) == (min(products), max(products))

@@ -50,6 +50,16 @@ def _is_top(folder: str) -> bool:
     return any(os.path.exists(os.path.join(folder, marker)) for marker in _PROJECT_MARKERS)
 
 
+def _projects_in(folder: str) -> list[str]:
+    """The folders from which the projects in a folder are imported."""
+    found: list[str] = []
+    with contextlib.suppress(OSError):
+        for inner in sorted(entry.path for entry in os.scandir(folder) if entry.is_dir()):
+            if _is_top(inner):
+                found += [inner, os.path.join(inner, "src")]
+    return found
+
+
 def project_around(path: str) -> str | None:
     """The folder of the project that a file with this absolute path is in; None: in none."""
     folder = os.path.dirname(path)
@@ -373,6 +383,8 @@ class Project:
             folder = root if root.is_dir() else root.parent
             self._roots.setdefault(os.path.abspath(folder), folder)
         self._modules: dict[str, Module | SourceError] = {}
+        #: where the projects that a folder holds are imported from
+        self._inside: dict[str, list[str]] = {}
         self._search: dict[str, tuple[str, ...]] = {}
         self._locations: dict[tuple[str, str], _Location | None] = {}
 
@@ -587,7 +599,8 @@ class Project:
                 break
             package_root = parent
         bases = [package_root, folder]
-        # Up to the folder that holds the project: namespace packages and `src` layouts.
+        # Up to the folder that holds the project: namespace packages and `src` layouts. Behind
+        # them what it holds beside: a repository may be of several projects.
         above: list[str] = []
         current = package_root
         while True:
@@ -597,6 +610,9 @@ class Project:
                 above = []
                 break
             if _is_top(current):
+                if current not in self._inside:
+                    self._inside[current] = _projects_in(current)
+                above += self._inside[current]
                 break
             current = parent
         bases += above

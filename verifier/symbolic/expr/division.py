@@ -81,6 +81,8 @@ def _product_bounds(
     x: tuple[int | None, int | None], y: tuple[int | None, int | None]
 ) -> tuple[int | None, int | None]:
     (a, b), (c, d) = x, y
+    if (0, 0) in (x, y):
+        return 0, 0
     if None not in (a, b, c, d):
         corners = [p * q for p in (a, b) for q in (c, d)]  # type: ignore[operator]
         return min(corners), max(corners)
