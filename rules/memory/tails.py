@@ -84,14 +84,14 @@ def _tail(
         return
     if any(_mirrors(target, extent, tiling) for target in targets if target is not uses):
         return  # the same tail is missing there, and reported there
-    predicate, exact = _touched(uses.reads, dimension, extent)
+    predicate, given, exact = _touched(uses.reads, dimension, extent, tiling.end)
     read = tiling.read
     end = tiling.end
     upto = pretty(end) if end is not None else "the last whole tile"
     yield replace(
         _read_to_the_end(name, dimension, tiling.span, extent, end),
         predicate=predicate,
-        given=tiling.given,
+        given=(*tiling.given, *given),
         notes=(
             Note(
                 read.span,
@@ -126,8 +126,8 @@ def _read_to_the_end(
 
 
 def tail_unread(event: Reached, target: Target) -> Iterator[Check]:
-    """An input, or a tile filled to its end, that a run reads only a part of; which loop should
-    have come there it cannot say."""
+    """An input, or a tile filled to its end, that a run reads up to an index that it leaves out;
+    which loop should have come there it cannot say."""
     storage = event.storage
     filled = storage.kind is StorageKind.INPUT
     if not filled and not (event.read and event.written):
@@ -338,17 +338,33 @@ def _line(access: Access, dimension: int) -> Access:
     return replace(access, view=flat, loops=ordered, reaches={})
 
 
-def _touched(accesses: list[Access], dimension: int, extent: Expr) -> tuple[Bool, bool]:
-    """Whether the last index of a dimension is touched by some access."""
+def _touched(
+    accesses: list[Access], dimension: int, extent: Expr, end: Expr | None
+) -> tuple[Bool, tuple[Bool, ...], bool]:
+    """Whether some access touches each index of a dimension from the ``end`` of tiles on.
+
+    That is a condition, what is given of the index that it speaks of, and exactness. Where nothing
+    but the tiles comes behind their end, or that is not known, it is about the last index alone.
+    """
     lines = [_line(access, dimension) for access in accesses]
     copies = [copy(line, 0) for line in lines]
+    place = extent - 1
+    given: tuple[Bool, ...] = ()
+    if end is not None and any(_goes_beyond(access, dimension, end) for access in accesses):
+        rest = E.fresh("index", 0, None, E.Origin.POINT)
+        place, given = end + rest, (E.lt(end + rest, extent),)
     formula, exact, _ = covered_point(
         [way for way in copies if way is not None],
         lines[0].view,
-        (extent - 1,),
-        Known((), accesses[0].loops),
+        (place,),
+        Known(given, accesses[0].loops),
     )
-    return formula, exact
+    return formula, given, exact
+
+
+def _goes_beyond(access: Access, dimension: int, end: Expr) -> bool:
+    ends = reach(access, dimension)
+    return ends is None or E.le(ends[1], end) is not TRUE
 
 
 def oversized_tiles(trace: Trace, target: Target) -> Iterable[Check]:

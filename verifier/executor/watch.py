@@ -15,15 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verifier.executor import places
-from verifier.executor.cells import Box, Cells, TooFineError, Values, along, box_of
+from verifier.executor.cells import Box, Cells, TooFineError, Values, box_of
 from verifier.executor.displaced import Ground
 from verifier.executor.flow import Steps
 from verifier.executor.instances import Instances, several, shared
 from verifier.executor.left import Left
 from verifier.executor.memory import Bound, Memory, Template
 from verifier.executor.programs import Program
+from verifier.executor.reaches import Stretches, Use, touched
 from verifier.executor.regions import Gather, Geometry
-from verifier.executor.semantics.casts import NUMPY
 from verifier.executor.transfers import overlapping
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
@@ -97,19 +97,6 @@ class Turns:
             turns.remove(turn)
 
 
-class _Use:
-    """How far a tensor, or all tiles of one allocation, are used along each dimension."""
-
-    __slots__ = ("highest", "memory", "read", "taken", "written")
-
-    def __init__(self, memory: Memory) -> None:
-        self.memory = memory
-        self.highest = [-1] * len(memory.template.shape)
-        self.taken = list(self.highest)  # by reads
-        self.read = False
-        self.written = False
-
-
 class Watch:
     """Notes of one run. ``meet`` is told of what was met, of the kinds ``wanted``.
 
@@ -150,12 +137,12 @@ class Watch:
         self._grounds: dict[int, Ground] = {}
         #: where it was written
         self._writers: dict[int, Span] = {}
-        self._inputs: dict[int, _Use] = {}
+        self._inputs: dict[int, Use] = {}
         #: parameters that were written: what of them, and where the last time; and that were read
         self._given: WeakKeyDictionary[Memory, tuple[Memory, Span]] = WeakKeyDictionary()
         self._taken: WeakSet[Memory] = WeakSet()
-        self._tiles: dict[tuple[Span, Template], _Use] = {}
-        self._ends: dict[tuple[object, ...], tuple[int, ...]] = {}
+        self._tiles: dict[tuple[Span, Template], Use] = {}
+        self._ends: dict[tuple[object, ...], tuple[Stretches, ...]] = {}
         self._boxes: dict[tuple[object, ...], Box] = {}
 
     def turns(self, program: Program) -> list[_Turn]:
@@ -477,29 +464,24 @@ class Watch:
                 return
             use = self._inputs.get(id(memory))
             if use is None:
-                use = self._inputs[id(memory)] = _Use(memory)
+                use = self._inputs[id(memory)] = Use(memory)
         elif template.kind is StorageKind.ALLOC and template.on_chip:
             key = (memory.span, template)
             known = self._tiles.get(key)
             if known is None:
-                known = self._tiles[key] = _Use(memory)
+                known = self._tiles[key] = Use(memory)
             use = known
         else:
             return
-        use.read |= read
-        use.written |= not read
-        for dimension, highest in enumerate(self._reach(template, found.place)):
-            use.highest[dimension] = max(use.highest[dimension], highest)
-            if read:
-                use.taken[dimension] = max(use.taken[dimension], highest)
+        use.add(self._reach(template, found.place), read)
 
-    def _reach(self, template: Template, place: Geometry | Gather) -> tuple[int, ...]:
+    def _reach(self, template: Template, place: Geometry | Gather) -> tuple[Stretches, ...]:
         if isinstance(place, Gather):
-            return _farthest(template, place)
+            return touched(template, place)
         key = (template, place.offset, place.shape, place.strides, place.dtype)
         found = self._ends.get(key)
         if found is None:
-            found = self._ends[key] = _corner(template, place)
+            found = self._ends[key] = touched(template, place)
         return found
 
     def finish(self, inputs: Sequence[Memory], returned: Sequence[Memory]) -> list[Origin]:
@@ -508,13 +490,11 @@ class Watch:
             self._filled(inputs, returned)
         if self._reaches:
             for memory in inputs:
-                self._inputs.setdefault(id(memory), _Use(memory))
+                self._inputs.setdefault(id(memory), Use(memory))
             for use in (*self._inputs.values(), *self._tiles.values()):
                 memory = use.memory
                 storage = replace(memory.template.prototype, name=memory.name, span=memory.span)
-                ends = tuple(highest + 1 for highest in use.highest)
-                taken = tuple(highest + 1 for highest in use.taken)
-                self._meet(Reached(storage, ends, taken, use.read, use.written))
+                self._meet(Reached(storage, use.ends, use.read_ends, use.read, use.written))
         return [*self.instances.finish()]
 
 
@@ -533,29 +513,3 @@ def _earlier(part: NDArray[Any], turns: list[_Turn]) -> tuple[_Turn, int] | None
 
 def _position(span: Span) -> tuple[int, int]:
     return span.line, span.column
-
-
-def _corner(template: Template, place: Geometry) -> tuple[int, ...]:
-    """The highest index along each dimension that a strided view touches."""
-    shape = template.shape
-    last = tuple(size - 1 for size in shape)
-    if 0 in place.shape:
-        return (-1,) * len(shape)
-    if NUMPY[place.dtype].itemsize != template.itemsize or any(s < 0 for s in place.strides):
-        return last
-    high = along(template, place.offset)
-    for size, stride in zip(place.shape, place.strides, strict=True):
-        for dimension, step in enumerate(along(template, stride)):
-            high[dimension] += (size - 1) * step
-    # a view that runs over the end of a dimension touches all of it
-    return last if any(h > m for h, m in zip(high, last, strict=True)) else tuple(high)
-
-
-def _farthest(template: Template, place: Gather) -> tuple[int, ...]:
-    positions = place.positions if place.mask is None else place.positions[place.mask]
-    if not positions.size:
-        return (-1,) * len(template.shape)
-    if NUMPY[place.dtype].itemsize != template.itemsize:
-        return tuple(size - 1 for size in template.shape)
-    inside = np.clip(positions.reshape(-1), 0, max(template.elements - 1, 0))
-    return tuple(int(index.max()) for index in np.unravel_index(inside, template.shape))

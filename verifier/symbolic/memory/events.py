@@ -270,7 +270,8 @@ class Reached:
     """How far a tensor is used along each dimension, by all iterations together.
 
     Of a tile, what all that one allocation makes come to. ``ends``: of reads and writes;
-    ``read_ends``: of reads alone, 0 where there are none.
+    ``read_ends``: of reads alone, up to the first index that they leave out; 0 where there are
+    none.
     """
 
     storage: Storage
