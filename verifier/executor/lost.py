@@ -8,15 +8,16 @@ something is the fault: :mod:`verifier.executor.flow` has the same policy for ti
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from verifier.executor.footprints import holds, route_to
-from verifier.executor.lanes import ByteMemory, Bytes, Place
+from verifier.executor.footprints import Route, holds, route_to
+from verifier.executor.lanes import ByteMemory, Bytes, Place, Quad
 from verifier.hardware.memories import Buffer
-from verifier.symbolic.effects import Carried, Reads
+from verifier.symbolic import expr as E
+from verifier.symbolic.effects import Decides, Reads
 from verifier.symbolic.lanes import SystemTensor
 from verifier.symbolic.memory.events import UndefinedLanes
 from verifier.symbolic.trace import Operation
@@ -120,22 +121,53 @@ def follow(
             continue
         origins = _origins(machine)
         new = origins.number(_first(machine, operation, role, parts))
-        why, entries = _fates(operation, role, roles)
+        fates = _fates(operation, role, roles)
         for memory, place in parts:
             lost = memory.undefined(place, new)
-            if why:
-                origins.meet(machine, lost, operation, why)
-                continue
-            for entry in entries:
-                assert isinstance(entry.fate, Carried)
-                target = roles[entry.fate.to]
-                shape = target.region.place.shape
-                route = route_to(entry, operation, place.shape, shape)
-                if route.index is None:
+            for why, entry in fates:
+                route = _route(entry, operation, place.shape, roles)
+                sure = route is None or route.part.sure
+                if not sure and not bool(lost.all()):
+                    continue  # what is undefined may not be what is taken
+                if why or route is None:
+                    origins.meet(machine, lost, operation, why)
+                elif route.index is None and sure:
                     origins.meet(machine, lost, operation, route.why)
                 else:
-                    out.add(target, np.broadcast_to(lost[route.index], shape))
+                    target = roles[route.to]
+                    out.add(target, _carried(lost, route, target.region.place.shape))
     return out
+
+
+def _route(
+    entry: Reads | None, operation: Operation, shape: Quad, roles: Mapping[str, Used]
+) -> Route | None:
+    """What becomes of what is read, if it goes into a result of the operation."""
+    if entry is None or isinstance(entry.fate, Decides):
+        return None
+    route = route_to(entry, operation, shape, roles[entry.fate.to].region.place.shape)
+    if entry.fate.fits(operation) is E.FALSE:
+        # of operands whose sizes do not go together something else is said
+        return replace(route, part=replace(route.part, sure=False), index=None)
+    return route
+
+
+def _carried(lost: Bytes, route: Route, shape: Quad) -> Bytes:
+    """By which reads the elements of a result of that shape are undefined."""
+    if route.index is None:
+        return np.full(shape, lost.max(initial=0), np.uint8)
+    if route.folded:
+        lost = lost.max(axis=route.folded, keepdims=True, initial=0)
+    if lost.size == 0:
+        return np.zeros(shape, np.uint8)
+    # that an operand leaves its tensor is a fault of its own
+    sizes = lost.shape
+    there = [(np.asarray(at) < size) for at, size in zip(route.index, sizes, strict=True)]
+    at = tuple(np.minimum(at, size - 1) for at, size in zip(route.index, sizes, strict=True))
+    within = there[0]
+    for each in there[1:]:
+        within = within & each
+    return np.broadcast_to(np.where(within, lost[at], 0).astype(np.uint8), shape)
 
 
 def _first(
@@ -152,24 +184,28 @@ def _first(
     return _First(operation, role, partly, spoiled, waits)
 
 
-def _fates(operation: Operation, role: str, roles: Mapping[str, Used]) -> tuple[str, list[Reads]]:
-    """Why what is read decides, if it does; else what it is carried to."""
+def _fates(
+    operation: Operation, role: str, roles: Mapping[str, Used]
+) -> list[tuple[str, Reads | None]]:
+    """What becomes of what is read, each with why it decides there, if it does."""
     instruction = operation.instruction
     entries = [] if instruction is None else list(instruction.footprint.reads_of(role))
     entries = [entry for entry in entries if holds(entry.when, operation)]
     if not entries:
-        return "it is used", []
+        return [("it is used", None)]
+    found: list[tuple[str, Reads | None]] = []
     for entry in entries:
-        if not isinstance(entry.fate, Carried):
-            return entry.fate.why if hasattr(entry.fate, "why") else "it is used", []
+        if isinstance(entry.fate, Decides):
+            found.append((entry.fate.why, entry))
+            continue
         target = roles.get(entry.fate.to)
-        if target is None:
-            return "it is used", []
-        if target.region.memory.full:
-            return stored(operation, entry.fate.to), []
-        if len(target.parts) > 1:
-            return "it is used", []
-    return "", entries
+        if target is None or len(target.parts) > 1:
+            found.append(("it is used", None))
+        elif target.region.memory.full:
+            found.append((stored(operation, entry.fate.to), entry))
+        else:
+            found.append(("", entry))
+    return found
 
 
 def stored(operation: Operation, role: str) -> str:

@@ -8,12 +8,10 @@ from verifier.dialects.nki.isa.families import language
 from verifier.dialects.nki.isa.shared import (
     FLOAT8,
     HALF,
-    as_many,
     decides,
     engines,
     flag,
     for_tensor_engine,
-    in_order,
     member,
     on_chip,
     scales,
@@ -47,6 +45,7 @@ from verifier.symbolic.effects import (
 from verifier.symbolic.expr import Bool
 from verifier.symbolic.instruction import Engines, Indirection, Instruction, Scratch, Trait
 from verifier.symbolic.roles import Role, Sized, Takes
+from verifier.symbolic.streams import as_many, in_order
 from verifier.symbolic.values import Enumerator
 
 

@@ -4,6 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
+from verifier.dialects.ppl.isa.fates import (
+    CONDITION,
+    absorbed,
+    chosen,
+    decides,
+    goes_on,
+    of_channel,
+)
 from verifier.dialects.ppl.isa.shared import (
     EVERY,
     FIXED,
@@ -56,7 +64,14 @@ _UNARY: Final = "dst*, src*"
 
 def _two(dtypes: Types | None, same: SameType | None) -> tuple[Part, ...]:
     """Two sources of the destination's shape; they may repeat."""
-    return tuple(vector(name, dtypes, same, shape=repeated()) for name in ("src0", "src1"))
+    names = ("src0", "src1")
+    return tuple(goes_on(vector(name, dtypes, same, shape=repeated())) for name in names)
+
+
+def _factors(two: tuple[Part, ...]) -> tuple[Part, ...]:
+    """Two sources of which a 0 makes 0 whatever the other one is."""
+    first, second = two
+    return absorbed(first, "src1"), absorbed(second, "src0")
 
 
 def _floats(name: str, what: str) -> Instruction:
@@ -75,13 +90,14 @@ def _floats(name: str, what: str) -> Instruction:
 
 def _integers(name: str, what: str) -> Instruction:
     taken = types(FIXED, "TPU-B02")
+    two = _two(taken, None)
     return function(
         f"tiu.{name}",
         f"dst = ({what}) << shift, of integers, rounded where it is shifted right",
         f"{_BINARY}, shift=-100, mode=RM_HALF_TO_EVEN, saturation=False",
         target(dtypes=taken),
-        *_two(taken, None),
-        vector("shift", taken, shape=repeated()),
+        *(_factors(two) if name == "mul" else two),
+        goes_on(vector("shift", taken, shape=repeated())),
         option("saturation", "results that are too large become the largest number"),
         result=NEW,
         traits=frozenset({Trait.INTEGERS}),
@@ -115,12 +131,13 @@ def _plain(name: str, what: str, fact: str, others: tuple[str, ...] = ()) -> Ins
 
 def _bitwise(name: str, what: str) -> Instruction:
     taken = types(FIXED, "TPU-B07")
+    two = _two(taken, like("dst", "TPU-B07", by=Match.WIDTH))
     return function(
         f"tiu.{name}",
         f"dst = {what}, bit by bit",
         _BINARY,
         target(dtypes=taken),
-        *_two(taken, like("dst", "TPU-B07", by=Match.WIDTH)),
+        *(two if name.endswith("xor") else _factors(two)),
         result=NEW,
     )
 
@@ -144,8 +161,8 @@ def _compared(name: str, sign: str) -> Instruction:
         f"dst = true_val where src0 {sign} src1, else 0",
         f"{_BINARY}, |, true_val=1",
         target("dst", taken, like("src0", "TPU-B12", by=Match.NO_WIDER)),
-        vector("src0", taken, like("src1", "TPU-B12"), shape=repeated()),
-        vector("src1", taken, shape=repeated()),
+        goes_on(vector("src0", taken, like("src1", "TPU-B12"), shape=repeated())),
+        goes_on(vector("src1", taken, shape=repeated())),
         result=NEW,
     )
 
@@ -157,10 +174,10 @@ def _selected(name: str, sign: str) -> Instruction:
         f"dst = src2 where src0 {sign} src1, else src3",
         f"{_BINARY}, src2*, src3*",
         target("dst", taken, like("src2", "TPU-B13"), lies=on_rows("TPU-B13")),
-        vector("src0", taken, like("src1", "TPU-B13"), shape=elements()),
-        vector("src1", taken, shape=elements()),
-        vector("src2", taken, like("src3", "TPU-B13"), shape=elements(), lies=_CHOSEN),
-        vector("src3", taken, shape=elements(), lies=_CHOSEN),
+        decides(vector("src0", taken, like("src1", "TPU-B13"), shape=elements()), CONDITION),
+        decides(vector("src1", taken, shape=elements()), CONDITION),
+        chosen(vector("src2", taken, like("src3", "TPU-B13"), shape=elements(), lies=_CHOSEN)),
+        chosen(vector("src3", taken, shape=elements(), lies=_CHOSEN)),
         result=NEW,
     )
 
@@ -172,8 +189,8 @@ def _extreme(name: str, what: str, sign: str) -> Instruction:
         "out0*, out1*, src0*, src1*, src2*, src3*",
         target("out0", lies=on_rows("TPU-B13")),
         target("out1", lies=on_rows("TPU-B13")),
-        *(vector(f"src{k}") for k in (0, 1)),
-        *(vector(f"src{k}", lies=_CHOSEN) for k in (2, 3)),
+        *(decides(vector(f"src{k}"), CONDITION) for k in (0, 1)),
+        *(chosen(vector(f"src{k}", lies=_CHOSEN), "out1") for k in (2, 3)),
     )
 
 
@@ -206,7 +223,7 @@ def _one(
         summary,
         _UNARY + more,
         target(dtypes=taken),
-        source("src", taken, like("dst", fact, by=by), shape=elements()),
+        goes_on(source("src", taken, like("dst", fact, by=by), shape=elements())),
         *parts,
         result=NEW,
     )
@@ -219,7 +236,7 @@ def _root(name: str, what: str) -> Instruction:
         f"dst = {what}, by Newton's method",
         f"{_UNARY}, |, num_iter=3",
         target(dtypes=taken),
-        source("src", taken, like("dst", "TPU-B18"), shape=elements()),
+        goes_on(source("src", taken, like("dst", "TPU-B18"), shape=elements())),
         number("num_iter", Limit(fact="TPU-B18", least=1, most=4), "the number of steps"),
         result=NEW,
     )
@@ -232,12 +249,14 @@ def _shifted(name: str, summary: str, codes: frozenset[int], same: SameType | No
         summary,
         "dst*, src*, |, shift*, r_mode=RM_HALF_TO_EVEN",
         target(dtypes=taken),
-        vector("src", taken, same, shape=repeated()),
-        vector(
-            "shift",
-            types(INTS, "TPU-B11"),
-            like("src", "TPU-B11", by=Match.NO_WIDER),
-            shape=repeated(),
+        goes_on(vector("src", taken, same, shape=repeated())),
+        goes_on(
+            vector(
+                "shift",
+                types(INTS, "TPU-B11"),
+                like("src", "TPU-B11", by=Match.NO_WIDER),
+                shape=repeated(),
+            )
         ),
         result=NEW,
     )
@@ -250,13 +269,16 @@ def _scaled(name: str, what: str, signature: str, *roles: str) -> Instruction:
         f"dst = {what}, with a number for each channel",
         signature,
         target("dst", taken, like("src", "TPU-B15", (EVERY, FP32)), lies=on_rows("TPU-B15")),
-        source("src", taken, lies=on_rows("TPU-B15")),
+        goes_on(source("src", taken, lies=on_rows("TPU-B15"))),
         *(
-            vector(
-                role,
-                taken,
-                shape=PerChannel("dst", "TPU-B15"),
-                lies=Lies("compact", "TPU-B15", Unit.ELEMENT),
+            goes_on(
+                vector(
+                    role,
+                    taken,
+                    shape=PerChannel("dst", "TPU-B15"),
+                    lies=Lies("compact", "TPU-B15", Unit.ELEMENT),
+                ),
+                of_channel,
             )
             for role in roles
         ),
@@ -270,7 +292,7 @@ def _leading(name: str, what: str) -> Instruction:
         f"dst = how many {what} bits src begins with",
         _UNARY,
         target(),
-        source(shape=elements()),
+        goes_on(source(shape=elements())),
         nowhere="TPU-B14",
     )
 
@@ -280,7 +302,7 @@ _ABS: Final = function(
     "dst = |src|",
     _UNARY,
     target(),
-    source("src", None, like("dst", "TPU-B09"), shape=repeated("TPU-A09")),
+    goes_on(source("src", None, like("dst", "TPU-B09"), shape=repeated("TPU-A09"))),
     result=NEW,
 )
 _DIFFERENCE: Final = function(
@@ -308,7 +330,7 @@ _EXPONENTS: Final = function(
             (EVERY - FLOATS, EVERY),
         ),
     ),
-    source(shape=elements()),
+    goes_on(source(shape=elements())),
     result=NEW,
 )
 _NORM: Final = function(
@@ -324,14 +346,14 @@ _CAST: Final = function(
     "dst = src, converted to its type",
     "dst*, src*, type=void, mode=RM_HALF_TO_EVEN",
     target("dst", None, like("src", "TPU-B10", by=Match.NO_WIDER_IN_PLACE)),
-    vector("src", shape=elements()),
+    goes_on(vector("src", shape=elements())),
     result=Joined(typed="type", alone="src"),
 )
 _MAC: Final = function(
     "tiu.mac",
     "dst = ((dst << lshift) + src0 * src1) >> rshift, of integers",
     f"{_BINARY}, |, lshift=0, rshift=0, r_mode=RM_HALF_TO_EVEN",
-    updated("dst", types(INT16 | INT8, "TPU-B03")),
+    goes_on(updated("dst", types(INT16 | INT8, "TPU-B03"))),
     *_two(types(INT8 | INT4, "TPU-B03"), None),
 )
 _SUMS: Final = types(FP32, "TPU-B04", (Capability.HALF_SUMS, HALF))
@@ -339,7 +361,7 @@ _FMAC: Final = function(
     "tiu.fmac",
     "dst = dst + src0 * src1, of floats",
     _BINARY,
-    updated("dst", _SUMS),
+    goes_on(updated("dst", _SUMS)),
     *_two(_SUMS, None),
 )
 _FMUL_ADD: Final = function(
@@ -347,7 +369,7 @@ _FMUL_ADD: Final = function(
     "dst = src0 * src1 + src2",
     f"{_BINARY}, src2*",
     target(),
-    *(vector(f"src{k}", shape=repeated()) for k in range(3)),
+    *(goes_on(vector(f"src{k}", shape=repeated())) for k in range(3)),
     result=NEW,
     nowhere="TPU-B23",
     others=("tiu.fma",),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from verifier.dialects.ppl.isa.fates import backwards, counted, goes_on, permuted
 from verifier.dialects.ppl.isa.shared import (
     LOCAL,
     NEW,
@@ -70,7 +71,7 @@ def _transposed(
         "dst = src with two of its axes exchanged",
         f"{_MOVES}{mode}{more}",
         target(shape=Permuted("src", order, fact), memories=to),
-        source(memories=of),
+        goes_on(source(memories=of), permuted(order)),
         Part(Role(name="trans_mode", takes=Takes.PLAIN, about="NC_TRANS or CW_TRANS")),
         needs=(Capability.SDMA, "TPU-G01") if engine == "sdma" else None,
     )
@@ -88,7 +89,10 @@ def _in_lanes(name: str, summary: str, fact: str, lies: Lies, first: str) -> Ins
             lies=lies,
             first_lane=lane if first == "dst" else None,
         ),
-        source(lies=on_rows(fact), first_lane=lane if first == "src" else None),
+        goes_on(
+            source(lies=on_rows(fact), first_lane=lane if first == "src" else None),
+            permuted(_always(_CW)),
+        ),
         moves_out="TPU-E05",
         lanes=None,
     )
@@ -100,14 +104,14 @@ _TIU: Final = (
         "dst = src",
         _MOVES,
         target(),
-        source("src", None, like("dst", "TPU-B09"), shape=repeated()),
+        goes_on(source("src", None, like("dst", "TPU-B09"), shape=repeated())),
     ),
     function(
         "tiu.move_cross_lane",
         "dst = src, in other lanes",
         _MOVES,
         target(lies=on_rows("TPU-E02")),
-        source(lies=on_rows("TPU-E02")),
+        goes_on(source(lies=on_rows("TPU-E02")), counted),
         moves_out="TPU-E02",
         lanes=None,
     ),
@@ -130,7 +134,7 @@ _TIU: Final = (
         "dst = the one channel of src in so many lanes",
         f"{_MOVES}, |, npu_num=0",
         target(shape=Spread("src", "TPU-E01"), lies=Lies("aligned", "TPU-E01")),
-        source(lies=Lies("aligned", "TPU-E01")),
+        goes_on(source(lies=Lies("aligned", "TPU-E01"))),
         number("npu_num", about="how many lanes; 0: all"),
         result=NEW,
         lanes=None,
@@ -158,7 +162,7 @@ _TIU: Final = (
 
 
 def _counted(memories: In | None = None) -> Part:
-    return source(shape=Counted("dst", "TPU-F01"), memories=memories)
+    return goes_on(source(shape=Counted("dst", "TPU-F01"), memories=memories), counted)
 
 
 _BETWEEN: Final = (
@@ -199,7 +203,7 @@ _BETWEEN: Final = (
         "dst = the one channel of src in so many lanes",
         f"{_MOVES}, npu_num=0",
         target(shape=Spread("src", "TPU-F08")),
-        source(),
+        goes_on(source()),
         number("npu_num", about="how many lanes; 0: all"),
     ),
     function(
@@ -207,7 +211,7 @@ _BETWEEN: Final = (
         "dst = the one channel of src in so many lanes",
         f"{_MOVES}, |, npu_num=0",
         target(shape=Spread("src", "TPU-F08")),
-        source(),
+        goes_on(source()),
         number("npu_num", about="how many lanes; 0: all"),
         result=NEW,
     ),
@@ -216,7 +220,7 @@ _BETWEEN: Final = (
         "dst = src, backwards along an axis",
         f"{_MOVES}, dim*",
         target(),
-        source(),
+        goes_on(source(), backwards("dim")),
         number("dim", about="0 to 3; of local tensors 1"),
     ),
     function("dma.zero", "dst = 0", "dst*", target(constant=0)),
@@ -232,7 +236,7 @@ _BETWEEN: Final = (
         "dst = src, or dst and src together, as opcode says",
         "dst*, src*, psum*, opcode*",
         combined(memories=In(OUTSIDE, ("TPU-F12",))),
-        _counted(),
+        source(shape=Counted("dst", "TPU-F01")),
     ),
 )
 

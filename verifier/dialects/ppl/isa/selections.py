@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from verifier.dialects.ppl.isa.fates import CONDITION, INDEX, decides, goes_on, picked
 from verifier.dialects.ppl.isa.shared import (
     FP32,
     HALF,
@@ -57,8 +58,10 @@ def _gather(name: str, picks: Picks, codes: frozenset[int], fact: str, more: str
         f"dst = the {picks.value} of param that index names",
         f"dst*, param*, index*{more}",
         target("dst", None, like("param", fact), lies=lies),
-        source("param", lies=lies),
-        source("index", types(codes, fact), first_lane=_index_lane(name, picks, fact)),
+        picked(source("param", lies=lies)),
+        decides(
+            source("index", types(codes, fact), first_lane=_index_lane(name, picks, fact)), INDEX
+        ),
         traits=_GATHERS,
         picks=picks,
         lanes=_lanes(picks, fact),
@@ -73,7 +76,9 @@ def _scatter(name: str, picks: Picks, codes: frozenset[int], fact: str, more: st
         f"dst*, param*, index*{more}",
         updated("dst", None, like("param", fact), lies=lies),
         source("param", lies=lies),
-        source("index", types(codes, fact), first_lane=_index_lane(name, picks, fact)),
+        decides(
+            source("index", types(codes, fact), first_lane=_index_lane(name, picks, fact)), INDEX
+        ),
         traits=_SCATTERS,
         picks=picks,
         lanes=_lanes(picks, fact),
@@ -109,7 +114,7 @@ _SELECTED: Final = (
         target(lies=on_rows("TPU-E10")),
         target("dst_cnt", types(_UINT16, "TPU-E10"), lies=Lies("compact", "TPU-E10")),
         source(lies=on_rows("TPU-E10")),
-        source("mask", lies=on_rows("TPU-E10")),
+        decides(source("mask", lies=on_rows("TPU-E10")), CONDITION),
         traits=_SORTS,
         lanes=StartLanes(("TPU-E10",)),
     ),
@@ -128,7 +133,7 @@ _SELECTED: Final = (
         "dst*, src*, mask*",
         target(memories=_CHOSEN),
         source(lies=on_rows("TPU-F10")),
-        source("mask", lies=on_rows("TPU-F10")),
+        decides(source("mask", lies=on_rows("TPU-F10")), CONDITION),
     ),
     function(
         "dma.nonzero",
@@ -144,7 +149,7 @@ _SELECTED: Final = (
         target(),
         target("count"),
         source(),
-        source("mask"),
+        decides(source("mask"), CONDITION),
     ),
     function(
         "hau.topk",
@@ -164,7 +169,7 @@ _SELECTED: Final = (
         "dst*, param*, index*, C*, start*, end*, fill_const*",
         target(),
         source("param"),
-        source("index"),
+        decides(source("index"), INDEX),
         needs=(Capability.GATHERED_LINES, "TPU-G03"),
     ),
 )
@@ -188,7 +193,7 @@ def _quantised(
         summary,
         f"dst*, src*, {more}",
         target("dst", types(made, fact), lies=on_rows("TPU-E19")),
-        source("src", types(taken, fact), lies=on_rows("TPU-E19")),
+        goes_on(source("src", types(taken, fact), lies=on_rows("TPU-E19"))),
         *parts,
         needs=None if needs is None else (needs, fact),
         traits=_QUANTISES,

@@ -129,7 +129,7 @@ def _role(
     )
 
 
-#: an undefined element is a fault where it is read, in check and in runs
+#: of what is mixed with other elements, unless :mod:`verifier.dialects.ppl.isa.fates` says more
 _USED: Final = Decides("it is used")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from verifier.dialects.ppl.isa.fates import of_planes
 from verifier.dialects.ppl.isa.shared import (
     EVERY,
     FLOATS,
@@ -25,6 +26,9 @@ from verifier.dialects.ppl.isa.shared import (
     vector,
 )
 from verifier.hardware.capabilities import Capability
+from verifier.symbolic import expr as E
+from verifier.symbolic.effects import Call, When
+from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.instruction import Instruction, Trait
 from verifier.symbolic.roles import FirstLane, Lies, Limit, PerChannel, StartLanes, Unit
 
@@ -62,13 +66,49 @@ def _window(fact: str, inserted: int, *, steps: bool = True) -> tuple[Part, ...]
     )
 
 
+def _integers(call: Call, role: str) -> tuple[Expr, ...] | None:
+    """The numbers of an argument, as far as they are followed."""
+    value = call.value(role)
+    items = value if isinstance(value, tuple) else ()
+    found = tuple(E.const(item) if isinstance(item, int) else item for item in items)
+    return tuple(item for item in found if isinstance(item, Expr)) if found else None
+
+
+def _whole(call: Call) -> Bool | None:
+    """Whether each plane is one window, from its first element to the last."""
+    view, made, kernel = call.view("src"), call.view("dst"), _integers(call, "kernel")
+    padding, dilation = _integers(call, "padding"), _integers(call, "dilation")
+    if view is None or made is None or kernel is None or padding is None or dilation is None:
+        return None
+    inserted = () if call.value("ins") is None else _integers(call, "ins")
+    if inserted is None or len(kernel) != 2 or view.rank != 4 or made.rank != 4:
+        return None
+    return E.and_(
+        *(E.eq(size, extent) for size, extent in zip(kernel, view.shape[2:], strict=True)),
+        *(E.eq(size, 1) for size in made.shape[2:]),
+        *(E.eq(entry, 0) for entry in (*padding, *inserted)),
+        *(E.eq(step, 1) for step in dilation),
+    )
+
+
+def _in_part(call: Call) -> Bool | None:
+    whole = _whole(call)
+    return None if whole is None else E.not_(whole)
+
+
+def _planes(part: Part) -> Part:
+    """The input of a pool: each plane as a whole, or windows of it."""
+    whole = When("a window is a plane", _whole)
+    return of_planes(part, whole, When("windows are parts of planes", _in_part))
+
+
 def _extreme(name: str, what: str, needs: tuple[Capability, str] | None = None) -> Instruction:
     return function(
         f"tiu.{name}",
         f"dst = the {what} of each window of src",
         _POOL,
         target("dst", None, like("src", "TPU-C40"), lies=_PLANES),
-        source("src", types(FLOATS | INT8, "TPU-C40", _FLOAT, _WIDE), lies=_PLANES),
+        _planes(source("src", types(FLOATS | INT8, "TPU-C40", _FLOAT, _WIDE), lies=_PLANES)),
         *_window("TPU-C40", 7)[:-1],
         needs=needs,
         traits=frozenset({Trait.POOLS}),
@@ -86,7 +126,7 @@ _POOL_AVG: Final = function(
         like("src", "TPU-C41", (FLOATS | FP8, FP32), (INT8, INT8 | INT16 | INT32)),
         lies=_PLANES,
     ),
-    source("src", types(FLOATS | INT8, "TPU-C40", _FLOAT, _WIDE), lies=_PLANES),
+    _planes(source("src", types(FLOATS | INT8, "TPU-C40", _FLOAT, _WIDE), lies=_PLANES)),
     *_window("TPU-C40", 7),
     vector("scale"),
     traits=frozenset({Trait.POOLS}),

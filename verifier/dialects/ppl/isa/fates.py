@@ -1,0 +1,226 @@
+"""Which element of an operand goes into which element of a result, and under which sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Final
+
+from verifier.dialects.ppl.isa.shared import Part
+from verifier.symbolic import expr as E
+from verifier.symbolic.effects import (
+    ALL,
+    ALWAYS,
+    SOME,
+    Call,
+    Carried,
+    Decides,
+    Folded,
+    Index,
+    Line,
+    Reads,
+    When,
+    Where,
+)
+from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.streams import as_many, in_order
+from verifier.symbolic.tensors import View
+
+Source = Callable[[Call, Index], Index | None]
+Fits = Callable[[Call], Bool]
+
+#: a condition that is undefined makes the choice a matter of chance
+CONDITION: Final = Decides("it is a condition")
+INDEX: Final = Decides("it is an index")
+_ZERO: Final = E.const(0)
+_ONE: Final = E.const(1)
+
+
+def _both(call: Call, role: str, to: str) -> tuple[View, View] | None:
+    """An operand and a result of as many axes."""
+    view, made = call.view(role), call.view(to)
+    if view is None or made is None or view.rank != made.rank:
+        return None
+    return view, made
+
+
+def _along(own: Expr, other: Expr, at: Expr) -> Expr:
+    """Where along an axis of an operand the element is that goes with ``at`` of the result: the
+    one element of it goes with all."""
+    if own is other:
+        return at
+    return _ZERO if own is _ONE else E.ite(E.eq(own, 1), _ZERO, at)
+
+
+def alike(role: str, to: str) -> tuple[Source, Fits]:
+    """The element at the same place; what has one element along an axis is repeated there."""
+
+    def source(call: Call, index: Index) -> Index | None:
+        found = _both(call, role, to)
+        if found is None:
+            return None
+        view, made = found
+        axes = zip(view.shape, made.shape, index, strict=True)
+        return tuple(_along(own, other, at) for own, other, at in axes)
+
+    def fits(call: Call) -> Bool:
+        found = _both(call, role, to)
+        if found is None:
+            return E.FALSE
+        pairs = zip(found[0].shape, found[1].shape, strict=True)
+        return E.and_(*(E.or_(E.eq(own, other), E.eq(own, 1)) for own, other in pairs))
+
+    return source, fits
+
+
+def counted(role: str, to: str) -> tuple[Source, Fits]:
+    """The element that is as far from the first one, row by row, whatever the shapes (TPU-F01)."""
+
+    def source(call: Call, index: Index) -> Index | None:
+        view, made = call.view(role), call.view(to)
+        return None if view is None or made is None else in_order(view.shape, made.shape, index)
+
+    def fits(call: Call) -> Bool:
+        view, made = call.view(role), call.view(to)
+        return E.FALSE if view is None or made is None else as_many(view.shape, made.shape)
+
+    return source, fits
+
+
+def permuted(order: Callable[[Call], tuple[int, ...]]) -> Callable[[str, str], tuple[Source, Fits]]:
+    """With the axes exchanged: axis ``k`` of the result is axis ``order[k]`` of the operand."""
+
+    def of(role: str, to: str) -> tuple[Source, Fits]:
+        def source(call: Call, index: Index) -> Index | None:
+            axes = order(call)
+            if len(index) != len(axes):
+                return None
+            return tuple(index[axes.index(k)] for k in range(len(axes)))
+
+        def fits(call: Call) -> Bool:
+            found, axes = _both(call, role, to), order(call)
+            if found is None or found[0].rank != len(axes):
+                return E.FALSE
+            view, made = found
+            return E.and_(*(E.eq(made.shape[k], view.shape[axis]) for k, axis in enumerate(axes)))
+
+        return source, fits
+
+    return of
+
+
+def backwards(axis: str) -> Callable[[str, str], tuple[Source, Fits]]:
+    """From the last one to the first along the axis that an operand of the call names."""
+
+    def of(role: str, to: str) -> tuple[Source, Fits]:
+        same, fits = alike(role, to)
+
+        def source(call: Call, index: Index) -> Index | None:
+            given, view = call.value(axis), call.view(role)
+            found = same(call, index)
+            if not isinstance(given, Expr) or not given.is_const or view is None or found is None:
+                return None
+            if not 0 <= given.const < len(found):
+                return None
+            at = view.shape[given.const] - 1 - found[given.const]
+            return (*found[: given.const], at, *found[given.const + 1 :])
+
+        return source, fits
+
+    return of
+
+
+def of_channel(role: str, to: str) -> tuple[Source, Fits]:
+    """The number of a channel, which goes into all elements of it."""
+
+    def source(call: Call, index: Index) -> Index | None:
+        view = call.view(role)
+        if view is None or view.rank != len(index):
+            return None
+        return tuple(at if k == 1 else _ZERO for k, at in enumerate(index))
+
+    def fits(call: Call) -> Bool:
+        found = _both(call, role, to)
+        if found is None or found[0].rank < 2:
+            return E.FALSE
+        view, made = found
+        rest = (E.eq(size, 1) for k, size in enumerate(view.shape) if k != 1)
+        return E.and_(E.eq(view.shape[1], made.shape[1]), *rest)
+
+    return source, fits
+
+
+def carried(
+    role: str,
+    how: Callable[[str, str], tuple[Source, Fits]] = alike,
+    *,
+    to: str = "dst",
+    where: Where = ALL,
+    when: When = ALWAYS,
+) -> Reads:
+    """A read whose elements go into those of ``to``."""
+    source, fits = how(role, to)
+    return Reads(role=role, fate=Carried(source, to, fits=fits), where=where, when=when)
+
+
+def goes_on(
+    part: Part,
+    how: Callable[[str, str], tuple[Source, Fits]] = alike,
+    *,
+    to: str = "dst",
+    where: Where = ALL,
+) -> Part:
+    """A part whose elements go into those of ``to``: ``how`` says which into which."""
+    reads = (carried(e.role, how, to=to, where=where, when=e.when) for e in part.reads)
+    return replace(part, reads=tuple(reads))
+
+
+def chosen(part: Part, to: str = "dst") -> Part:
+    """A part whose elements go on where the data says so."""
+    return goes_on(part, to=to, where=SOME)
+
+
+def picked(part: Part, to: str = "dst") -> Part:
+    """A part of which an index says which elements go on."""
+    fate = Carried(lambda call, index: None, to)
+    reads = tuple(replace(entry, fate=fate, where=SOME) for entry in part.reads)
+    return replace(part, reads=reads)
+
+
+def decides(part: Part, why: Decides) -> Part:
+    return replace(part, reads=tuple(replace(entry, fate=why) for entry in part.reads))
+
+
+def absorbed(part: Part, other: str) -> Part:
+    """A factor of integers, or a set of bits: a 0 of the ``other`` tensor leaves nothing of it."""
+    tensors = When(f"{other} is a tensor", lambda call: E.truth(call.view(other) is not None))
+    number = When(f"{other} is a number", lambda call: E.truth(call.view(other) is None))
+    role = part.role.name
+    return replace(
+        part, reads=(carried(role, where=SOME, when=tensors), carried(role, when=number))
+    )
+
+
+def of_planes(part: Part, whole: When, otherwise: When) -> Part:
+    """A part that is made one number of for each plane where ``whole`` holds; ``otherwise``,
+    parts of its planes are mixed."""
+    role = part.role.name
+
+    def line(call: Call, index: Index) -> Line | None:
+        view = call.view(role)
+        if view is None or view.rank != len(index):
+            return None
+        return tuple(at if k < 2 else None for k, at in enumerate(index))
+
+    def fits(call: Call) -> Bool:
+        found = _both(call, role, "dst")
+        if found is None:
+            return E.FALSE
+        pairs = zip(found[0].shape[:2], found[1].shape[:2], strict=True)
+        return E.and_(*(E.eq(own, other) for own, other in pairs))
+
+    reads: list[Reads] = []
+    for entry in part.reads:
+        reads.append(replace(entry, fate=Folded(line, fits=fits), when=whole))
+        reads.append(replace(entry, when=otherwise))
+    return replace(part, reads=tuple(reads))
