@@ -310,9 +310,9 @@ class _Seen:
         registers = registers_of(access.operation)
         if registers is not None and registers.takes(access.operation, entry):
             fate = replace(entry.fate, to=ACCUMULATORS)
-            yield from self._carried(
-                part, replace(fate, kept="") if isinstance(fate, Folded) else fate, sure
-            )
+            if isinstance(fate, Folded):  # of a running result they keep the last
+                fate = replace(fate, kept="", prefix=False)
+            yield from self._carried(part, fate, sure)
 
     def read_out(self, access: Access, to: str) -> Iterator[Read]:
         """What accumulators hold goes into the result of a call that does not set them."""

@@ -256,4 +256,10 @@ ROWS: Final = (
         COPIED + "nisa.dma_copy(dst=r, src=a{{, dst_rmw_op=nl.add||}})",
         "0.4",
     ),
+    _row(
+        "operator-kind",
+        "OLD04",
+        "nisa.dma_copy(dst=r, src=a, dst_rmw_op=nl.{{multiply||add}})",
+        api="0.2",
+    ),
 )

@@ -130,9 +130,18 @@ class Dialect(Protocol[M]):
         ...
 
     def on_device(
-        self, machine: M, use: HostUse, data: DeviceData, what: str, span: Span
+        self,
+        machine: M,
+        use: HostUse,
+        data: DeviceData,
+        what: str,
+        span: Span,
+        held: Sequence[View] = (),
     ) -> object:
-        """What the host makes of ``what``, which only the device knows: a condition, an integer."""
+        """What the host makes of ``what``, which only the device knows: a condition, an integer.
+
+        ``held``: the elements that it is made of.
+        """
         ...
 
     def traced_once(self, machine: M, kind: LoopKind) -> bool:

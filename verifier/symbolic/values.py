@@ -96,10 +96,11 @@ class HostUse(Enum):
 class OnDevice(Opaque):
     """What a program on the host makes of a scalar that only the device knows.
 
-    ``of``: the register, in words.
+    ``of``: the register, in words; ``held``: the elements that it is made of.
     """
 
     of: str = ""
+    held: tuple[View, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

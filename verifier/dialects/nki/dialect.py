@@ -16,6 +16,7 @@ from verifier.dialects.nki import (
     methods,
     names,
     operators,
+    sequencers,
 )
 from verifier.dialects.nki.binding import REMOVED_RULE, bind, check_value, signature_of, spoken
 from verifier.dialects.nki.emission import perform, present
@@ -114,7 +115,13 @@ class NkiDialect(PlainDialect):
         return machine.unknown_bool("a condition depends on a tensor", span)
 
     def on_device(
-        self, machine: VM, use: HostUse, data: DeviceData, what: str, span: Span
+        self,
+        machine: VM,
+        use: HostUse,
+        data: DeviceData,
+        what: str,
+        span: Span,
+        held: Sequence[View] = (),
     ) -> object:
         """A kernel is traced before its data is there: no generation has a value for the host."""
         in_tensor = data is DeviceData.TENSOR
@@ -125,6 +132,7 @@ class NkiDialect(PlainDialect):
         taken = taken and (machine.api == "beta1" or not in_tensor)
         if taken:
             self._order.check(machine, span)
+            sequencers.decide(machine, held, span)
         else:
             if use is HostUse.ENTRY and machine.api != "beta1":
                 use = HostUse.LOOP

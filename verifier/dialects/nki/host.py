@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Final
 
 from verifier.dialects.binding import Bound
-from verifier.dialects.nki import beta1, deviceloops, grid, isa, names
+from verifier.dialects.nki import beta1, deviceloops, grid, isa, names, sequencers
 from verifier.dialects.nki.binding import SIGNATURE_RULE
 from verifier.dialects.nki.results import shape_items
 from verifier.dialects.nki.versions import newer
 from verifier.hardware import dtypes as dt
-from verifier.hardware.engines import Engine
 from verifier.hardware.memories import Buffer
 from verifier.source.ir import Span
 from verifier.symbolic import absent, registers, views
 from verifier.symbolic import expr as E
-from verifier.symbolic.effects import Footprint
 from verifier.symbolic.expr import FALSE, Expr
-from verifier.symbolic.instruction import Engines, Instruction, Trait
 from verifier.symbolic.machine import Call, Machine
 from verifier.symbolic.tensors import DType, LoopKind, Operand, StorageKind, View
 from verifier.symbolic.trace import LedgerKind, Operation
@@ -452,34 +448,7 @@ def _use_registers(
         for view in places(bound.value(role))
     ]
     written = [(role, view) for role in writes for view in places(bound.value(role))]
-    if read or written:
-        machine.emit(
-            Operation(
-                name=bound.signature.name,
-                operands=dict(bound.operands),
-                span=call.span,
-                api=machine.api,
-                loops=machine.loops,
-                path=machine.path,
-                order=machine.next_order(),
-                reads=tuple(read),
-                writes=tuple(written),
-                call_text=call.text,
-                instruction=replace(_SEQUENCED, name=bound.signature.name),
-            )
-        )
-
-
-#: what the sequencers of the engines do
-_SEQUENCED: Final = Instruction(
-    name="",
-    summary="",
-    signatures={},
-    roles=(),
-    engines=Engines(Engine.SYNC),
-    footprint=Footprint(),
-    traits=frozenset({Trait.NO_LANES}),
-)
+    sequencers.use(machine, bound.signature.name, call, bound.operands, read, written)
 
 
 def _device_rank(machine: Machine, bound: Bound, call: Call) -> object:

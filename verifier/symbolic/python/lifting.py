@@ -21,6 +21,7 @@ from verifier.symbolic.values import (
     Opaque,
     OpaqueOf,
     Register,
+    places,
 )
 
 
@@ -100,4 +101,5 @@ def of_device(vm: VM, use: HostUse, value: object, span: Span) -> object | None:
         data = DeviceData.REGISTER
     else:
         return None
-    return vm.dialect.on_device(vm, use, data, vm.kind(value).describe(vm, value), span)
+    held = value.held if isinstance(value, OnDevice) else places(value)
+    return vm.dialect.on_device(vm, use, data, vm.kind(value).describe(vm, value), span, held)

@@ -59,7 +59,13 @@ class PlainDialect:
         return None
 
     def on_device(
-        self, machine: VM, use: HostUse, data: DeviceData, what: str, span: Span
+        self,
+        machine: VM,
+        use: HostUse,
+        data: DeviceData,
+        what: str,
+        span: Span,
+        held: Sequence[View] = (),
     ) -> object:
         """Not followed."""
         return machine.unfollowed(f"{use.value} of {what} is not followed", span)

@@ -119,6 +119,7 @@ DMA_COPY: Final = Instruction(
             Writes(role="dst", where=SOME, when=_SKIPS, effect=_folds, by="dst_rmw_op"),
         ),
     ),
+    operators=(admits("dst_rmw_op", frozenset({"add"}), "NKI-OLD04"),),
     traits=frozenset({Trait.DMA, Trait.COPIES}),
     skips=Skips("NKI-D10", advice=True),
     counted=_COUNTED,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Final
 
 from verifier.dialects.nki.isa.families import (
-    OF_VECTOR,
     and_reduced,
     both_operators,
     of_partition,
@@ -24,7 +23,6 @@ from verifier.dialects.nki.isa.shared import (
     FP32,
     HALF,
     exactly,
-    folded,
     folded_over,
     folded_so_far,
     for_gpsimd,
@@ -175,7 +173,7 @@ TENSOR_SCALAR_CUMULATIVE: Final = Instruction(
     commands=Commands(words("load_reduce reduce reset_reduce"), "NKI-TCU04", "imm1"),
     indirection=indirect("dst src", "src"),
     footprint=Footprint(
-        reads=(folded("src", kept=OF_VECTOR), per_lane("imm0"), per_lane("imm1")),
+        reads=(folded_so_far("src"), per_lane("imm0"), per_lane("imm1")),
         writes=written("dst"),
         accumulators=sums_of_vector("src", to="dst", operator="op1"),
     ),

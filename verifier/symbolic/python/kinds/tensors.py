@@ -35,6 +35,7 @@ from verifier.symbolic.values import (
     PendingAdd,
     RankGroups,
     Register,
+    places,
 )
 from verifier.symbolic.views import (
     grid_part,
@@ -362,22 +363,23 @@ class RegisterKind(Kind[VM]):
         return self._computed(vm, value)
 
     def binary(self, vm: VM, op: str, left: Any, right: object, span: Span) -> object:
-        return self._computed(vm, left)
+        return self._computed(vm, left, right)
 
     def reflected(self, vm: VM, op: str, right: Any, left: object, span: Span) -> object:
-        return self._computed(vm, right)
+        return self._computed(vm, right, left)
 
     def compare(self, vm: VM, op: str, left: Any, right: object, span: Span) -> object:
-        return self._computed(vm, left)
+        return self._computed(vm, left, right)
 
     def truth(self, vm: VM, value: Any, span: Span) -> Bool:
         what = self.describe(vm, value)
         vm.dialect.on_device(vm, HostUse.CONDITION, DeviceData.REGISTER, what, span)
         return vm.unknown_bool(f"a condition depends on {what}", span)
 
-    def _computed(self, vm: VM, value: Any) -> Opaque:
+    def _computed(self, vm: VM, value: Any, *others: object) -> Opaque:
         of = self.describe(vm, value)
-        return OnDevice(f"a value of {of}, which only the device knows", of=of)
+        text = f"a value of {of}, which only the device knows"
+        return OnDevice(text, of=of, held=places(value, *others))
 
 
 class OnDeviceKind(OpaqueKind):
