@@ -224,9 +224,13 @@ def _enumerated(write: Access, read: View) -> Numbers | None:
         return None
     sizes = (write.view.partitions, *counts)
     if read.exact and read.frame == write.view.frame == sizes and is_whole(write.view):
-        places, axes, exact = read.coords, read.axes, True  # those of the part that is read
+        axes = tuple(_counting(axis.size) for axis in read.axes)
+        names = zip(read.axes, axes, strict=True)
+        put = E.Substitution({old.symbol: new.index for old, new in names})
+        places = tuple(map(put.expr, read.coords))  # those of the part that is read
+        exact = True
     else:
-        axes = tuple(Axis(_symbol("index"), size) for size in sizes)
+        axes = tuple(_counting(size) for size in sizes)
         places, exact = tuple(axis.index for axis in axes), is_whole(read) and is_whole(write.view)
     value = base + by_lane * places[0]
     for step, place in zip(steps, places[1:], strict=True):
@@ -241,10 +245,11 @@ def _whole(value: object, default: int) -> Expr | None:
     return value if isinstance(value, Expr) else E.const(value) if isinstance(value, int) else None
 
 
-def _symbol(name: str) -> E.Sym:
-    symbol = E.fresh(name, 0, None, E.Origin.AXIS).as_atom()
+def _counting(size: Expr) -> Axis:
+    last = size.const - 1 if size.is_const and size.const > 0 else None
+    symbol = E.fresh("index", 0, last, E.Origin.AXIS).as_atom()
     assert isinstance(symbol, E.Sym)
-    return symbol
+    return Axis(symbol, size)
 
 
 def _fits(found: Numbers, storage: Storage) -> bool:

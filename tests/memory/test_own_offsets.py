@@ -2,6 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from verifier.engine import analyze_file
+from verifier.executor import simulate
+from verifier.executor.machine import Options
+from verifier.report.model import FileRequest
+
 _KERNEL = """import nki
 import nki.isa as nisa
 import nki.language as nl
@@ -24,4 +34,115 @@ def picked(x, given, far=False):
 _GIVEN = "nisa.dma_copy(dst=row, src=given)"
 _MORE = "nisa.tensor_scalar(dst=row, data=row, op0=nl.add, operand0=1)"
 _BRANCH = "nisa.memset(dst=row, value=2)\n    if far:\n        nisa.memset(dst=row, value={})"
+_SKIPS = ", oob_mode=nisa.oob_mode.skip"
+_RULE = "own-offset-bounds"
 _COUNTED = "nisa.iota(dst=row, pattern=[[1, 1]], offset={})"
+
+
+@pytest.mark.parametrize(
+    ("fill", "view", "mode", "status"),
+    [
+        ("nisa.memset(dst=row, value=5)", "x.select(0, where)", "", "verified"),
+        ("nisa.memset(dst=row, value=6)", "x.select(0, where)", "", "violated"),
+        (_COUNTED.format(5), "x.select(0, where)", "", "verified"),
+        (_COUNTED.format(6), "x.select(0, where)", "", "violated"),
+        (_BRANCH.format(5), "x.select(0, where)", "", "verified"),
+        (_BRANCH.format(6), "x.select(0, where)", "", "unknown"),
+        ("nisa.memset(dst=row, value=6)", "x.select(0, where)", _SKIPS, "verified"),
+        (f"nisa.memset(dst=row, value=4)\n    {_MORE}", "x.select(0, where)", "", "unknown"),
+        (_GIVEN, "x.select(0, where)", "", "verified"),
+    ],
+)
+def test_registers(tmp_path: Path, fill: str, view: str, mode: str, status: str) -> None:
+    text = _KERNEL.format(fill=fill, view=view, mode=mode)
+    assert _told(tmp_path, text) == (status, [_RULE] if status == "violated" else [])
+
+
+_GATHER = """import nki
+import nki.isa as nisa
+import nki.language as nl
+
+@nki.jit
+def gathered(x):
+    assert x.shape == (32, 5, 8) and x.dtype == nl.float32
+    out = nl.ndarray((32, {columns}), dtype=nl.float32, buffer=nl.shared_hbm)
+    data = nl.ndarray((32, 5, 8), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.dma_copy(dst=data, src=x)
+    index = nl.ndarray((32, {count}), dtype=nl.{dtype}, buffer=nl.sbuf)
+    {fill}
+    tile = nl.ndarray((32, {columns}), dtype=nl.float32, buffer=nl.sbuf)
+    {gather}
+    nisa.dma_copy(dst=out, src=tile)
+    return out
+"""
+#: columns of the result, of the index, and its type
+_OWN = (7, 7, "uint32", "nisa.nc_n_gather(dst=tile, data=data, indices=index)")
+_FLAT = (7, 7, "uint32", "tile = nl.gather_flattened(data, index)")
+_LOCAL = "nisa.local_gather(dst=tile, src_buffer=data, index=index, num_elem_per_idx={}{})"
+_ONE = (48, 3, "uint16", _LOCAL.format(1, ", num_valid_indices=48"))
+_FOUR = (192, 3, "uint16", _LOCAL.format(4, ", num_valid_indices=48"))
+_SOME = (20, 3, "uint16", _LOCAL.format(1, ", num_valid_indices=20"))
+_PICKED = (
+    32,
+    1,
+    "uint16",
+    "nisa.tensor_copy(dst=tile, src=data.reshape((32, 40)).indirect(index))",
+)
+
+
+def _counted(offset: int, count: int, by_lane: int = 0) -> str:
+    return (
+        f"nisa.iota(dst=index, pattern=[[1, {count}]], offset={offset}, "
+        f"channel_multiplier={by_lane})"
+    )
+
+
+@pytest.mark.parametrize(
+    ("shape", "fill", "status"),
+    [
+        (_OWN, _counted(33, 7), "verified"),  # the last one is 39
+        (_OWN, _counted(34, 7), "violated"),
+        (_OWN, _counted(2, 7, 1), "verified"),  # 2 + 31 + 6
+        (_OWN, _counted(3, 7, 1), "violated"),
+        (_OWN, f"{_counted(0, 7)}\n    {_MORE.replace('row', 'index')}", "unknown"),
+        (_FLAT, _counted(33, 7), "verified"),
+        (_FLAT, _counted(34, 7), "violated"),
+        (_ONE, _counted(6, 3, 1), "verified"),
+        (_ONE, _counted(7, 3, 1), "violated"),
+        (_FOUR, "nisa.memset(dst=index, value=36)", "verified"),  # 36 .. 39
+        (_FOUR, "nisa.memset(dst=index, value=37)", "violated"),
+        (_SOME, _counted(7, 3, 1), "unknown"),  # which of them are valid is not followed
+        (_SOME, _counted(6, 3, 1), "verified"),
+    ],
+)
+def test_gathers(tmp_path: Path, shape: tuple[int, int, str, str], fill: str, status: str) -> None:
+    columns, count, dtype, gather = shape
+    text = _GATHER.format(columns=columns, count=count, dtype=dtype, gather=gather, fill=fill)
+    wanted = [_RULE] if status == "violated" else []
+    assert _told(tmp_path, text) == (status, wanted)
+    if status == "unknown":
+        return
+    made = simulate(f"{tmp_path / 'kernel.py'}::gathered")
+    run = type(made)(made.kernel, made.target, made.api_version, Options(keep_going=True))
+    outcome = run.outcome(np.zeros((32, 5, 8), np.float32))
+    assert outcome.ended is None
+    assert [d.rule for d in outcome.violations] == wanted
+
+
+@pytest.mark.parametrize(("offset", "status"), [(8, "verified"), (9, "violated")])
+def test_columns_that_an_index_names(tmp_path: Path, offset: int, status: str) -> None:
+    columns, count, dtype, gather = _PICKED
+    fill = _counted(offset, count, 1)
+    text = _GATHER.format(columns=columns, count=count, dtype=dtype, gather=gather, fill=fill)
+    wanted = [_RULE] if status == "violated" else []
+    assert _told(tmp_path, text, "trn3") == (status, wanted)
+
+
+def _told(tmp_path: Path, text: str, target: str = "trn2") -> tuple[str, list[str]]:
+    """The status of the kernel, and the rules that it breaks."""
+    path = tmp_path / "kernel.py"
+    path.write_text(text)
+    result = analyze_file(FileRequest(path=str(path), targets=(target,)))
+    assert not result.errors
+    (kernel,) = result.kernels
+    return kernel.status, [d.rule for d in result.diagnostics if d.severity == "error"]

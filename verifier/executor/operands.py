@@ -165,6 +165,9 @@ class Operands:
         else:
             self.write(role, self.read(role).astype(np.float32) + array)
 
+    def astray(self, role: str, what: str) -> None:
+        _astray(self.machine, self.operation, role, self.bounds[role], what)
+
     def scalar(self, role: str) -> Any:
         if role in self.bounds:
             return self.read(role)
@@ -227,6 +230,9 @@ class _Moved(Operands):
 
     def read_raw(self, role: str) -> Array:
         return self.numbers if role == self.role else super().read_raw(role)
+
+    def astray(self, role: str, what: str) -> None:
+        raise IndexError(what)
 
     def write(self, role: str, array: Array, *, where: NDArray[np.bool_] | None = None) -> None:
         array = np.broadcast_to(array, self.shape(role))
@@ -361,9 +367,15 @@ def _check_indices(
         mode = operation.value("oob_mode")
         if not outside or (isinstance(mode, Enumerator) and mode.name == "skip"):
             continue
-        where = places.here(operation.name.rpartition(".")[2])
-        span = where.keyword(role) if where.keywords else where.span
-        machine.meet(Outside(found.memory.name, found.memory.span, span, outside))
+        _astray(machine, operation, role, found, outside)
+
+
+def _astray(
+    machine: ConcreteMachine, operation: Operation, role: str, found: Bound, what: str
+) -> None:
+    where = places.here(operation.name.rpartition(".")[2])
+    span = where.keyword(role) if where.keywords else where.span
+    machine.meet(Outside(found.memory.name, found.memory.span, span, what))
 
 
 def steps_of(machine: ConcreteMachine, operation: Operation, bounds: dict[str, Bound]) -> Steps:

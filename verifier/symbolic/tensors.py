@@ -209,7 +209,8 @@ class Placed:
 
     ``index`` None: the number of the trip of a loop that the device ends. ``symbol`` stands for any
     of them in ``bounds``, which say what keeps the view inside its tensor; None where it is not
-    followed how they place it. ``text`` names the offset, which ``span`` shows.
+    followed how they place it. ``text`` names the offset, which ``span`` shows. ``every``: each of
+    the numbers places something; None: that is not known.
     """
 
     index: View | None
@@ -217,6 +218,7 @@ class Placed:
     bounds: tuple[Bound, ...]
     text: str
     span: Span
+    every: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -12,8 +12,12 @@ from rules.nki.samples import variants
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Monitor, Note, Replayed, Rule
 from verifier.symbolic import expr as E
+from verifier.symbolic import views
+from verifier.symbolic.effects import Carried, Decides
+from verifier.symbolic.instruction import Instruction, Trait
 from verifier.symbolic.memory.events import Outside
 from verifier.symbolic.memory.index import Index, index
+from verifier.symbolic.pretty import pretty
 from verifier.symbolic.tensors import Bound, Placed, View
 from verifier.symbolic.trace import Operation, Trace
 
@@ -25,15 +29,56 @@ def _stays_inside(trace: Trace, target: Target) -> Iterator[Check]:
         if kit.choice(op.value("oob_mode")) == "skip":
             continue
         around = tuple(loop.within for loop in op.loops)
-        for _, view in (*op.reads, *op.writes):
-            if not view.indirect:
-                continue
-            for placed in view.placed:
-                for each in _compared(table, op, view, placed):
-                    yield replace(each, path=op.path, order=op.order, given=(*each.given, *around))
+        for placed in _all_placed(op, target):
+            for each in _compared(table, op, placed):
+                yield replace(each, path=op.path, order=op.order, given=(*each.given, *around))
 
 
-def _compared(table: Index, op: Operation, view: View, placed: Placed) -> Iterator[Check]:
+def _all_placed(op: Operation, target: Target) -> Iterator[Placed]:
+    """What numbers in memory place: a view where an access lies, or each element of a gather."""
+    for _, view in (*op.reads, *op.writes):
+        for placed in view.placed if view.indirect else ():
+            index = placed.index
+            if placed.every is None and index is not None:
+                single = index.elements is E.const(1) or index.elements is view.shape[0]
+                placed = replace(placed, every=single and view.mask is E.TRUE)
+            yield placed
+    if op.instruction is not None and Trait.GATHERS in op.instruction.traits:
+        yield from _gathered(op, op.instruction, target)
+
+
+def _gathered(op: Operation, instruction: Instruction, target: Target) -> Iterator[Placed]:
+    """Elements of each partition that numbers in a tile of indices name."""
+    reads = instruction.footprint.reads
+    data, index = (
+        next((op.view(read.role) for read in reads if isinstance(read.fate, fate)), None)
+        for fate in (Carried, Decides)
+    )
+    if data is None or index is None:
+        return
+    role = next(read.role for read in reads if isinstance(read.fate, Decides))
+    text, span = f"index into `{data.name}`", op.span_of(role)
+    width = op.operands.get("num_elem_per_idx")
+    given = E.const(1) if width is None else kit.as_expr(op.value("num_elem_per_idx"))
+    if given is None:
+        yield Placed(index, None, (), text, span)
+        return
+    where = f"the {pretty(data.free)} elements of a partition of `{data.name}`"
+    facts = ("NKI-NGA04",) if given is E.const(1) else ("NKI-LGA07",)
+    every = index.mask is E.TRUE and _each_is_used(op, index, target.core_partitions)
+    yield views.within(index, given, data.free, where, text, span, facts, every=every)
+
+
+def _each_is_used(op: Operation, index: View, cores: int) -> bool:
+    """Whether no index of a gather is left out, by a count of those that are valid."""
+    counted = op.operands.get("num_valid_indices")
+    if counted is None or counted.value is None:
+        return True
+    valid = kit.as_expr(op.value("num_valid_indices"))
+    return valid is not None and valid * index.partitions is index.elements * cores
+
+
+def _compared(table: Index, op: Operation, placed: Placed) -> Iterator[Check]:
     """What numbers in memory say that a kernel has put there, and what its caller answers for."""
     stated = set()
     held = [counted(table, op, placed.span)]
@@ -47,15 +92,14 @@ def _compared(table: Index, op: Operation, view: View, placed: Placed) -> Iterat
                 yield _open(placed, found)
             continue
         for bound in placed.bounds:
-            yield _in_bounds(view, placed, found, bound)
+            yield _in_bounds(placed, found, bound)
 
 
-def _in_bounds(view: View, placed: Placed, found: Numbers, bound: Bound) -> Check:
+def _in_bounds(placed: Placed, found: Numbers, bound: Bound) -> Check:
     """A bound, with a number of the kernel's in the place of the symbol for it."""
     assert placed.symbol is not None and placed.index is not None and found.value is not None
     put, index = E.Substitution({placed.symbol: found.value}), placed.index
-    each = index.elements is E.const(1) or index.elements is view.shape[0]
-    exact = found.exact and each and view.mask is E.TRUE
+    exact = found.exact and placed.every is True
     return Check(
         predicate=put.bool(bound.predicate),
         span=bound.span,
@@ -131,7 +175,7 @@ register(
             "the kernel itself puts there is compared with the tensor; what it hands on from its "
             "caller is taken to stay inside, and the report says so."
         ),
-        facts=("X49", "D11"),
+        facts=("X49", "D11", "LGA07", "NGA04"),
         on="trace",
         check=_stays_inside,
         monitors=(Monitor(Outside, outside),),

@@ -80,6 +80,9 @@ class Fake:
     def add(self, role: str, array: Array) -> None:
         self.write(role, self.read(role).astype(np.float32) + array)
 
+    def astray(self, role: str, what: str) -> None:
+        raise IndexError(what)
+
     def scalar(self, role: str) -> Any:
         return self.read(role) if role in self.tensors else self.value(role)
 

@@ -98,7 +98,7 @@ def test_gathers_within_a_partition() -> None:
     expected = np.take_along_axis(data.reshape(3, 10), indices.astype(int), axis=1)
     for name in ("isa.nc_n_gather", "language.gather_flattened"):
         np.testing.assert_array_equal(result(name, out(3, 7), data=data, indices=indices), expected)
-    with pytest.raises(IndexError, match="index 10 of a row of 10"):
+    with pytest.raises(IndexError, match=r"index 10 of .* in a row of 10"):
         result("isa.nc_n_gather", out(3, 7), data=data, indices=indices * 0 + 10)
 
 

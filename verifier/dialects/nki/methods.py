@@ -383,7 +383,22 @@ def _indirect(machine: Machine, view: View, call: Call) -> object:
     _unlike(machine, view, once, given, "no index picks from it yet", "a second index", ("X48",))
     axes = (machine.axis(view.partitions), machine.axis(count))
     out = views.inexact(view, axes, "indirect access", indirect=True)
-    return replace(out, indices=(*view.indices, index), picked=Picked(view, index))
+    placed = views.within(
+        index,
+        E.const(1),
+        view.free,
+        f"the columns of `{view.name}`",
+        f"index of columns of `{view.name}`",
+        call.span,
+        ("NKI-TI02",),
+        every=count is index.elements,
+    )
+    return replace(
+        out,
+        indices=(*view.indices, index),
+        placed=(*view.placed, placed),
+        picked=Picked(view, index),
+    )
 
 
 def _astype(machine: Machine, view: View, call: Call) -> object:

@@ -75,6 +75,10 @@ class IO(Protocol):
         """Add a float32 array of the view's shape to what is there."""
         ...
 
+    def astray(self, role: str, what: str) -> None:
+        """Tell that the numbers of an operand name what is not there; ``what`` says which."""
+        ...
+
     def scalar(self, role: str) -> Any:
         """A number as a Python number, a tile as its array."""
         ...

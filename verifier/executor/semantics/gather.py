@@ -198,15 +198,20 @@ def gather_flattened(op: Operation, io: IO) -> None:
 def _gather(op: Operation, io: IO) -> None:
     """``dst[p, i] = data[p, indices[p, i]]`` over the flattened free elements."""
     rows, indices = fold(io.read_raw("data")), fold(io.read_raw("indices")).astype(np.int64)
-    _inside(op, indices, rows.shape[1])
+    indices = _inside(op, io, "indices", indices, rows.shape[1])
     put(io, "dst", np.take_along_axis(rows, indices, axis=1))
 
 
-def _inside(op: Operation, indices: NDArray[np.int64], count: int) -> None:
+def _inside(
+    op: Operation, io: IO, role: str, indices: NDArray[np.int64], count: int
+) -> NDArray[np.int64]:
+    """The indices; what they name outside of a row of ``count`` elements is told, and its end."""
     bad = indices[(indices < 0) | (indices >= count)]
-    if bad.size:
-        worst = int(bad.reshape(-1)[0])
-        raise IndexError(f"`{op.call_text or op.name}`: index {worst} of a row of {count} elements")
+    if not bad.size:
+        return indices
+    worst = int(bad.reshape(-1)[0])
+    io.astray(role, f"index {worst} of `{op.call_text or op.name}` in a row of {count} elements")
+    return np.clip(indices, 0, count - 1)
 
 
 @semantics("isa.local_gather")
@@ -222,7 +227,7 @@ def local_gather(op: Operation, io: IO) -> None:
     )
     columns = lists.astype(np.int64)[:, :, None] + np.arange(width)
     columns = columns.reshape(cores, -1)
-    _inside(op, columns, source.shape[1])
+    columns = _inside(op, io, "index", columns, source.shape[1])
     per_lane = np.repeat(columns, CORE_PARTITIONS, axis=0)
     put(io, "dst", np.take_along_axis(source, per_lane, axis=1))
 

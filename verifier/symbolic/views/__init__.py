@@ -26,6 +26,7 @@ from verifier.symbolic.views.common import (
     use,
     whole,
     with_mask,
+    within,
 )
 from verifier.symbolic.views.linear import linear_start, linear_view
 from verifier.symbolic.views.methods import (
@@ -80,4 +81,5 @@ __all__ = [
     "view_dtype",
     "whole",
     "with_mask",
+    "within",
 ]

@@ -273,19 +273,40 @@ def _placed(
 
 def within_extent(view: View, index: View, dim: int, text: str, span: Span) -> Placed:
     """That each number in a tile of indices names a place along a dimension of a view."""
-    number, size = E.symbol(f"{index.name}[...]", origin=E.Origin.HAVOC), view.axes[dim].size
+    where = f"dimension {dim} of `{view.name}`"
+    facts = ("NKI-X09", "NKI-D11")
+    return within(index, E.const(1), view.axes[dim].size, where, text, span, facts)
+
+
+def within(
+    index: View,
+    width: Expr,
+    size: Expr,
+    where: str,
+    text: str,
+    span: Span,
+    facts: tuple[str, ...],
+    *,
+    every: bool | None = None,
+) -> Placed:
+    """That ``width`` elements from each number in a tile of indices on are of ``size``."""
+    number = E.symbol(f"{index.name}[...]", origin=E.Origin.HAVOC)
     symbol = number.as_atom()
     assert isinstance(symbol, E.Sym)
+    end = number + width
+    single = width is E.const(1)
     bound = Bound(
         "slice-bounds",
-        E.and_(E.ge(number, 0), E.lt(number, size)),
+        E.and_(E.ge(number, 0), E.le(end, size)),
         span,
-        f"0 <= {pretty(number)} < {pretty(size)}",
-        f"index is outside dimension {dim} of `{view.name}`",
-        ("NKI-X09", "NKI-D11"),
+        f"0 <= {pretty(number)} < {pretty(size)}"
+        if single
+        else f"0 <= {pretty(number)} and {pretty(end)} <= {pretty(size)}",
+        f"index is outside {where}",
+        facts,
         (("index", number), ("size", size)),
     )
-    return Placed(index, symbol, (bound,), text, span)
+    return Placed(index, symbol, (bound,), text, span, every)
 
 
 def _waits(view_held: Sequence[Held], predicate: Bool) -> bool:
@@ -368,5 +389,6 @@ __all__ = [
     "use",
     "whole",
     "with_mask",
+    "within",
     "within_extent",
 ]
