@@ -73,9 +73,8 @@ def uninitialised_reads(trace: Trace, target: Target) -> Iterable[Check]:
             check = _read_check(read, source, table, read.demand, reason)
             if reason and not read.exact:
                 writes = [w.access for w in flow.writes.get(id(storage), ())]
-                held = covered_there(
-                    read.blame, read.access.view.shape, writes, "before it is read"
-                )
+                path = (*read.access.path, *read.access.given)
+                held = covered_there(read.blame, writes, path, "before it is read")
                 check = replace(check, runtime=held)
             found.setdefault(id(source), []).append(check)
     for checks in found.values():
@@ -491,9 +490,7 @@ def _output_check(
     if uses.writes:
         notes.append(write_note(uses.writes[-1]))
     notes.append(Note(span, "returned here"))
-    held = (
-        "" if exact else covered_there(blame, storage.shape, uses.writes, "before it is returned")
-    )
+    held = "" if exact else covered_there(blame, uses.writes, path, "before it is returned")
     part = region(uses.writes[-1]) if len(uses.writes) == 1 else ""
     found = _returned_written(name, storage.span, bool(uses.writes))
     check = replace(

@@ -11,9 +11,9 @@ from functools import reduce
 from operator import mul
 
 from verifier.symbolic import expr as E
-from verifier.symbolic.expr import Expr
+from verifier.symbolic.expr import Bool, Expr, Sym
 from verifier.symbolic.memory.index import Access
-from verifier.symbolic.tensors import Loop, LoopKind, View
+from verifier.symbolic.tensors import Loop, LoopKind, Storage, View
 
 
 def elements(shape: Iterable[Expr]) -> Expr:
@@ -21,34 +21,79 @@ def elements(shape: Iterable[Expr]) -> Expr:
     return reduce(mul, shape, E.const(1))
 
 
-def may_cover(writes: Iterable[Access], needed: Expr) -> bool:
-    """Whether some writes are of enough elements to cover so many, wherever they are.
+def may_cover(writes: Iterable[Access], storage: Storage, path: Iterable[Bool]) -> bool:
+    """Whether some writes may be of all of a tensor, wherever it is that the data says.
 
-    ``needed``: elements. A loop on the device runs as often as the data says.
+    Counted are the writes whose places the data says, that are certain to come (``path``: what
+    holds as well) and fill whole rows: what is in one column always goes nowhere else. Each begins
+    no further on than as many elements as it wrote in earlier rounds: so any element can be come
+    to. A loop on the device runs as often as the data says.
     """
-    total = E.const(0)
+    held = {id(condition) for condition in path}
+    row, total = elements(storage.shape[1:]), E.const(0)
     for write in writes:
-        around = [loop for loop in write.loops if loop not in write.view.storage.loops]
-        if any(loop.kind is LoopKind.DYNAMIC for loop in around):
+        if not write.view.indirect or any(id(condition) not in held for condition in write.path):
+            continue
+        around = [loop for loop in write.loops if loop not in storage.loops]
+        dynamic = any(loop.kind is LoopKind.DYNAMIC for loop in around)
+        start = _start_of_rows(write.view, row)
+        if start is None:
+            continue
+        rounds = E.const(0)
+        for loop in around:
+            rounds = rounds * loop.trips + loop.index
+        size = elements(write.view.shape)
+        if E.le(start, E.const(0) if dynamic else rounds * size) is not E.TRUE:
+            continue
+        if dynamic:
             return True
-        trips = [loop.trips for loop in around]
-        total = total + elements((*write.view.shape, *trips))
-    return E.ge(total, needed) is E.TRUE
+        total = total + size * elements(loop.trips for loop in around)
+    return E.ge(total, elements(storage.shape)) is E.TRUE
+
+
+def _start_of_rows(view: View, row: Expr) -> Expr | None:
+    """Where a view begins that shows whole rows, one behind the other, wherever the data puts them;
+    None if it shows anything else, or that is not known."""
+    if view.mask is not E.TRUE or view.dtype.itemsize is not view.storage.dtype.itemsize:
+        return None
+    flat = E.const(0)
+    for extent, coord in zip(view.frame, view.coords, strict=True):
+        flat = flat * extent + coord
+    size = E.const(1)
+    for k in reversed(range(view.rank)):
+        axis = view.axes[k]
+        if _step(flat, axis.symbol) is not size or (k == 0 and E.mod(size, row) is not E.const(0)):
+            return None
+        size = size * axis.size
+    zero: dict[Sym, Expr] = {axis.symbol: E.const(0) for axis in view.axes}
+    for held in view.held:
+        if held.symbol is None:
+            continue
+        step = _step(flat, held.symbol)
+        if E.and_(E.ge(step, 1), E.le(step, size)) is not E.TRUE:
+            return None  # between two places of which one is meant there is what is never come to
+        zero[held.symbol] = E.const(0)
+    return E.Substitution(zero).expr(flat)
+
+
+def _step(flat: Expr, symbol: Sym) -> Expr:
+    """How far it is from one index to the next."""
+    return E.Substitution({symbol: E.from_atom(symbol) + 1}).expr(flat) - flat
 
 
 def covered_there(
-    blame: Access | None, shape: Iterable[Expr], writes: Iterable[Access], when: str
+    blame: Access | None, writes: Iterable[Access], path: Iterable[Bool], when: str
 ) -> str:
     """What is assumed of writes at places known at run time only; empty if nothing may be.
 
-    ``blame``: the access because of which it is not known that all of a part of a tensor, of this
-    ``shape``, is written; ``when``: by when it has to be.
+    ``blame``: the access because of which it is not known that all of a tensor, or of what is read
+    of it, is written; ``path``: what holds; ``when``: by when it has to be.
     """
     held = list(writes)
     if blame is None or not blame.view.indirect or not held:
         return ""
     reads = all(not write.view.indirect for write in held)
-    if not reads and not may_cover(held, elements(shape)):
+    if not reads and not may_cover(held, blame.view.storage, path):
         return ""
     name = blame.view.storage.name
     if reads:

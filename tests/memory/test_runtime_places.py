@@ -44,6 +44,46 @@ def test_as_many_elements_as_there_are_may_be_all(
     assert (_COMPLETE in assumptions) is (status == "verified")
 
 
+@pytest.mark.parametrize(
+    ("offset", "pattern", "status"),
+    [
+        ("3840 * part", "[40, 96], [1, 40]", "verified"),
+        ("0", "[40, 96], [1, 40]", "verified"),
+        # the same half of the columns twice: nothing is ever put into the other one
+        ("0", "[40, 192], [1, 20]", "unknown"),
+        # the first row is before all places
+        ("40", "[40, 96], [1, 40]", "unknown"),
+        ("3840 * part + 40", "[40, 96], [1, 40]", "unknown"),
+        # half of the rows that came before
+        ("3840 * (1 - part)", "[40, 96], [1, 40]", "unknown"),
+    ],
+)
+def test_what_no_place_reaches_is_not_taken_to_be_written(
+    tmp_path: Path, offset: str, pattern: str, status: str
+) -> None:
+    rows, columns = (int(pair.split(", ")[1].strip("]")) for pair in pattern.split(", ["))
+    found, assumptions = _checked(
+        tmp_path,
+        f"""@nki.jit
+def parts(x, where):
+    assert x.shape == (192, 40) and where.shape == (192, 1) and where.dtype == nl.int32
+    out = nl.ndarray((192, 40), dtype=x.dtype, buffer=nl.shared_hbm)
+    for part in range(2):
+        for half in range({rows} // 96):
+            index = nl.ndarray((96, 1), dtype=nl.int32, buffer=nl.sbuf)
+            nisa.dma_copy(dst=index, src=where[96 * half : 96 * half + 96])
+            tile = nl.ndarray((96, {columns}), dtype=x.dtype, buffer=nl.sbuf)
+            nisa.dma_copy(dst=tile, src=x[96 * half : 96 * half + 96, :{columns}])
+            to = out.ap([[40, 96], [1, {columns}]], offset={offset}, vector_offset=index,
+                        indirect_dim=0)
+            nisa.dma_copy(dst=to, src=tile)
+    return out
+""",
+    )
+    assert found == status
+    assert (_COMPLETE in assumptions) is (status == "verified")
+
+
 _LOOP = """@nki.jit
 def tiles(x, count):
     assert x.shape == (384, 40) and count.shape == (1, 1) and count.dtype == nl.int32
