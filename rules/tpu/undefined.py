@@ -279,20 +279,22 @@ def _of_read(
         return
     predicate, exact = _written(chip, read, table.writes)
     yield _read_check(read, predicate, exact and (known or predicate is E.TRUE))
+    if predicate is E.FALSE:
+        return
+    nowhere = E.not_(predicate) if exact else E.FALSE
     if not exact and known and read.loops:
         predicate, exact = _written(chip, read, table.writes, first=True)
         if exact and predicate is not E.TRUE:
             again = (E.ge(loop.index, 1) for loop in read.loops)
-            yield _read_check(read, E.or_(predicate, *again), exact=True)
-    if predicate is E.FALSE:
-        return
+            predicate = E.or_(predicate, *again)
+            yield _read_check(read, predicate, exact=True)
+            nowhere = E.not_(predicate)  # in the first iteration: of others it says nothing
     if partly:
         yield _left_out(read)
     else:
         part = _covered(chip, read, table.writes) if known else None
         if part is not None:
             yield part
-        nowhere = E.not_(predicate) if exact else E.FALSE
         yield _everywhere(read, found, nowhere, known)
     yield from _destroyed(chip, read, table, known)
 

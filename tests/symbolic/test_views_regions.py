@@ -13,7 +13,7 @@ from verifier.hardware.memories import Buffer
 from verifier.symbolic import expr as E
 from verifier.symbolic import views
 from verifier.symbolic.expr import Bool, Expr, Sym
-from verifier.symbolic.regions import coverage, point, same_frame
+from verifier.symbolic.regions import coverage, exists, point, same_frame
 from verifier.symbolic.tensors import DType, View
 from verifier.symbolic.values import IndexMask, SliceValue
 
@@ -315,3 +315,23 @@ def test_random_views_agree_with_enumeration(data: st.DataObject) -> None:
             values[repr(coord)] = value
         claimed = E.evaluate(formula, values)
         assert claimed == (place in want) if exact else (not claimed or place in want)
+
+
+def test_bounds_that_a_symbol_has_of_its_own_are_kept() -> None:
+    """Rows of a slot that alternates: the last row is in none of them, whatever the bounds of the
+    symbols say already."""
+    i, row = E.fresh("i", 0, 4), E.fresh("row", 0, 3)
+    j, h, w = E.fresh("j", 0, 4), E.fresh("h", 0, 2), E.fresh("w", 0, 7)
+    start = 32 * E.mod(i, 2) + 8 * row
+    byte = 32 * E.mod(j + 1, 2) + 8 * h + w
+    private = [(j, i), (h, E.const(3)), (w, E.const(8))]
+    sized = [(atom, size) for index, size in private if isinstance(atom := index.as_atom(), Sym)]
+    formula, exact = exists(sized, [E.eq(byte, start)])
+    assert exact
+    for a, b in itertools.product(range(5), range(4)):
+        want = any(
+            32 * ((c + 1) % 2) + 8 * d + e == 32 * (a % 2) + 8 * b
+            for c, d, e in itertools.product(range(a), range(3), range(8))
+        )
+        env = {str(i): a, str(row): b}
+        assert E.evaluate(formula, env) == want, env

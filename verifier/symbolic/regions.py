@@ -464,10 +464,10 @@ class _Eliminator:
             if any(symbol in extent.free() for extent in problem.extents.values()):
                 continue
             lowers = [(E.const(1), E.const(0))]
-            uppers: list[tuple[Expr, Expr]] = []
+            # said of the extent: of a symbol that has bounds of its own a fact would fold to TRUE
+            uppers = [(E.const(1), problem.extents[symbol] - 1)]
             others: list[Bool] = []
-            index = E.from_atom(symbol)
-            for fact in [*problem.facts, *conjuncts(E.lt(index, problem.extents[symbol]))]:
+            for fact in problem.facts:
                 if symbol not in fact.free():
                     others.append(fact)
                     continue
