@@ -74,13 +74,13 @@ def _sent(there: E.Substitution, exchange: Operation, other: Operation, here: Ex
     """That the other core comes to ``other``, which sends what ``exchange`` receives."""
     facts = [_comes_to(there, other)]
     for role, mine in (("send_to_rank", here), ("pipe_id", exchange.value("pipe_id"))):
-        its = other.value(role)
-        if isinstance(its, Expr) and isinstance(mine, Expr):
-            facts.append(E.eq(there.expr(its), mine))
-    src, dst = other.view("src"), exchange.view("dst")
-    if src is not None and dst is not None:
-        facts.append(E.eq(there.expr(src.partitions), dst.partitions))
-        facts.append(E.eq(there.expr(src.free), dst.free))
+        theirs = other.value(role)
+        if isinstance(theirs, Expr) and isinstance(mine, Expr):
+            facts.append(E.eq(there.expr(theirs), mine))
+    sent, own = other.view("src"), exchange.view("src")
+    if sent is not None and own is not None:  # that `dst` is of this shape is a rule of its own
+        facts.append(E.eq(there.expr(sent.partitions), own.partitions))
+        facts.append(E.eq(there.expr(sent.free), own.free))
     return E.and_(*facts)
 
 

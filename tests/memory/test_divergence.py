@@ -150,3 +150,15 @@ def test_what_a_core_waits_for_is_sent(body: str, lines: list[int]) -> None:
     assert {d.severity for d in found} <= {"error", "warning"}
     if not lines:
         assert [k.status for k in result.kernels] == ["verified"]
+
+
+def test_a_dst_of_another_shape_is_no_exchange_without_an_answer() -> None:
+    body = """\
+    got = nl.ndarray((64, 91), dtype=x.dtype, buffer=nl.sbuf)
+    nisa.sendrecv(
+        src=tile, dst=got, send_to_rank=1 - core, recv_from_rank=1 - core, pipe_id=0
+    )
+    nisa.dma_copy(dst=out[core], src=got[:, 0:90])"""
+    found = analyze_source(_NKI.format(body), target="trn2").diagnostics
+    rules = {d.rule for d in found if d.severity == "error"}
+    assert "sendrecv" in rules and "core-barrier-divergence" not in rules
