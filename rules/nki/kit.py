@@ -307,7 +307,7 @@ _TEMPORARY: Final = frozenset({"compared", "intermediate", "forwarded"})
 
 def is_placed(storage: Storage) -> bool:
     """Whether an allocator of Beta 1 was asked to place the tensor."""
-    return not storage.placement.keys() <= _TEMPORARY
+    return not storage.placement.keys() <= {*_TEMPORARY, "masked"}
 
 
 def is_temporary(storage: Storage) -> bool:

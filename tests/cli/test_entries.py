@@ -97,6 +97,34 @@ def test_a_fragment_is_read_as_if_its_imports_were_there(
     assert run == (0 if size == 96 else 1)
 
 
+OLD = """\
+@nki.jit
+def masked(a):
+    rows, columns = a.shape
+    assert rows <= math.floor(96.0) and a.dtype == np.float32
+    out = nl.ndarray((rows, columns), dtype=a.dtype, buffer=nl.shared_hbm)
+    i, j = nl.arange(96)[:, None], nl.arange(200)[None, :]
+    t = nl.load(a[i, j], mask=(i < rows) & (j < columns))
+    nl.store(out[i, j], t, mask=(i < rows) & (j < columns))
+    return out
+"""
+
+
+def test_a_fragment_may_be_of_any_generation(capsys: Capture, tmp_path: Path) -> None:
+    assert checked(capsys, tmp_path, OLD) == [("masked", "conditional", None)]
+    run = [f"{tmp_path / 'k.py'}::masked", "--arg"]
+    assert main(["run", *run, "a=fp32[70,200]"]) == 0
+    assert "NKI beta1" in capsys.readouterr().out
+
+
+def test_what_a_fragment_leaves_out_is_not_known(capsys: Capture, tmp_path: Path) -> None:
+    text = OLD.replace("math.floor(96.0)", "LARGEST")
+    ((_, status, _),) = checked(capsys, tmp_path, text)
+    assert status == "unknown"
+    main(["check", "--no-cache", "--isolated", str(tmp_path / "k.py")])
+    assert "unbound-name" not in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -91,3 +91,17 @@ def test_all_indices_are_used_where_no_number_of_them_is_given(
 ) -> None:
     found = checked(tmp_path, GATHERED.replace("COLUMNS", str(columns))).diagnostics
     assert [d.rule for d in found] == rules
+
+
+def test_a_tile_without_dimensions_is_reported(tmp_path: Path) -> None:
+    path = tmp_path / "kernel.py"
+    text = BETA1 + (
+        "def kernel(x, *counts):\n    assert x.shape == (4, 32, 6, 7)\n"
+        "    out = nl.ndarray((32, 7), dtype=x.dtype, buffer=nl.shared_hbm)\n"
+        "    nl.store(out, nl.multiply(nl.load(x[0, :, 0, :]), nl.load(x[1, 2, 3, counts[0]])))\n"
+        "    return out\n"
+    )
+    path.write_text(text, encoding="utf-8")
+    result = analyze_file(FileRequest(str(path)))
+    assert not result.errors
+    assert {kernel.status for kernel in result.kernels} <= {"unknown", "violated"}

@@ -106,6 +106,13 @@ def test_gpsimd_does_not_reach_psum() -> None:
     assert holds("operand-buffers", call)
 
 
+@pytest.mark.parametrize(("api", "fine"), [("beta1", True), ("0.2", False), ("0.6", False)])
+def test_beta1_selected_from_psum(api: str, fine: bool) -> None:
+    source = tile(64, 10, buffer="psum")
+    call = operation("isa.affine_select", api, dst=tile(64, 10), on_true_tile=source)
+    assert holds("operand-buffers", call) is fine
+
+
 def test_engines_do_not_reach_hbm() -> None:
     call = operation("isa.activation", dst=tile(64, 10), data=tile(64, 10, buffer="hbm"))
     assert violated("operand-buffers", call) == {"N09", "BUF05"}

@@ -41,6 +41,7 @@ APIS: Final = (
             "nki": "nki",
             "nl": "nki.language",
             "nisa": "nki.isa",
+            "nt": "nki.typing",
         },
         words=(b"nki", b"jit"),
     ),

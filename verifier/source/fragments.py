@@ -8,16 +8,25 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Mapping
+from typing import Final
 
 from verifier.source import apis
 from verifier.source.project import Module
 
+#: what the host has that kernels are written with, by the names that everybody gives it
+_HOST: Final[Mapping[str, str]] = {"math": "math", "np": "numpy"}
+
 
 def meaning(module: Module, name: str) -> str | None:
     """The dotted module that a name stands for which a fragment does not bind, else None."""
-    if name not in apis.shorthands() or name in module.bindings:
+    if name in module.bindings or not (name in apis.shorthands() or name in _HOST):
         return None
     return implied(module.bindings, module.star_imports, module.syntax()).get(name)
+
+
+def is_fragment(module: Module) -> bool:
+    """Whether a text uses a kernel API that it does not import: more may be left out of it."""
+    return bool(implied(module.bindings, module.star_imports, module.syntax()))
 
 
 def implied(
@@ -40,5 +49,6 @@ def implied(
             root = func.value.id
             api = apis.by_package().get(apis.shorthands().get(root, ""))
             if api is not None and root not in known and func.attr in api.wrappers[root]:
-                return {name: path for name, path in api.shorthands.items() if name not in known}
+                usual = {**_HOST, **api.shorthands}
+                return {name: path for name, path in usual.items() if name not in known}
     return {}

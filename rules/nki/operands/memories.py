@@ -15,6 +15,7 @@ from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Rule
 from verifier.symbolic import expr as E
 from verifier.symbolic.instruction import Instruction, Trait
+from verifier.symbolic.roles import Role
 from verifier.symbolic.trace import Operation
 
 SBUF: Final = (Buffer.SBUF,)
@@ -26,6 +27,12 @@ PSUM: Final = (Buffer.PSUM,)
 ON_CHIP: Final = (Buffer.SBUF, Buffer.PSUM)
 
 
+def _earlier(op: Operation, role: Role) -> bool:
+    """Whether an operand's memories are those of an earlier generation."""
+    memories = role.memories
+    return memories is not None and bool(memories.since) and not at_least(op.api, memories.since)
+
+
 def _operand_buffers(op: Operation, target: Target) -> Iterator[Check]:
     for role in kit.described(op).roles:
         view = op.view(role.name)
@@ -33,7 +40,7 @@ def _operand_buffers(op: Operation, target: Target) -> Iterator[Check]:
             continue
         hint: tuple[str, ...] = ()
         facts, buffers = role.memories.facts, role.memories.buffers
-        if role.memories.since and not at_least(op.api, role.memories.since):
+        if _earlier(op, role):
             buffers = role.memories.before
         if view.buffer.off_chip:
             message = f"{role.name} is in HBM, where compute engines cannot reach it"
@@ -49,6 +56,9 @@ def _operand_buffers(op: Operation, target: Target) -> Iterator[Check]:
             yield found
     if kit.engine(op) is Engine.GPSIMD:
         for name, view in tiles(op):
+            described = kit.described(op).role(name)
+            if described is not None and _earlier(op, described):
+                continue
             found = kit.buffer_check(
                 op,
                 name,

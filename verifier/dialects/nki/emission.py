@@ -162,7 +162,8 @@ def perform(
     """Emit the operation; the result's view if the function returns one, else a handle.
 
     A value-returning call is one whose arguments have no ``dst``. A result that only feeds the
-    expression around it is marked with ``placement["intermediate"]``.
+    expression around it is marked with ``placement["intermediate"]``, the mask of a call stands in
+    ``placement["masked"]`` of its result.
     """
     mask = _mask(machine, arguments.get("mask"))
     gathered = _Gathered({}, [], [], skips=_skips(instruction, arguments))
@@ -175,24 +176,16 @@ def perform(
         return Opaque(f"the result of {text} with operands that are not followed")
     if instruction.name.startswith("language."):
         _mark_intermediates(gathered.reads, span)
+    for _, view in gathered.writes:
+        overwritten(view)
     result: View | None = None
     if instruction.result is not None and "dst" not in arguments:
-        described = instruction.result.of(machine, gathered.operands, span)
-        if described is None:
+        result = _returned(machine, instruction, gathered, mask, span, target_name)
+        if result is None:
             return _unknown_result(machine, instruction, gathered, span, text)
-        result = machine.allocate(
-            target_name or instruction.short,
-            described.shape,
-            described.dtype,
-            described.buffer,
-            span,
-            kind=StorageKind.RESULT,
-            partition_axis=0,
-        )
-        written = views.use(machine, result, mask, span)
-        gathered.operands["dst"] = Operand("dst", written, span, given=False)
-        gathered.writes.append(("dst", written))
     _gather_registers(machine, instruction, gathered)
+    if isinstance(mask, IndexMask):
+        _about_operands(machine, mask, [*gathered.reads, *gathered.writes], span)
     operation = Operation(
         name=instruction.name,
         operands=gathered.operands,
@@ -217,6 +210,53 @@ def _skips(instruction: Instruction, arguments: Mapping[str, Operand]) -> bool:
     asked = arguments.get("oob_mode")
     mode = asked.value if asked is not None and instruction.skips is not None else None
     return isinstance(mode, Enumerator) and mode.name == "skip"
+
+
+def overwritten(view: View) -> None:
+    """A result is no longer what one masked call made."""
+    placement = view.storage.placement
+    view.storage.placement = {key: placement[key] for key in placement if key != "masked"}
+
+
+def _about_operands(
+    machine: Machine, mask: IndexMask, operands: Sequence[tuple[str, View]], span: Span
+) -> None:
+    """Each axis of a mask is one of some operand's, or it is not known what is left out."""
+    found = [views.axes_of_mask(machine, view, mask)[1] for _, view in operands]
+    if found and set.intersection(*found):
+        machine.approximate(
+            LedgerKind.OPAQUE, "which axis of its operands a mask is about is not known", span
+        )
+
+
+def _returned(
+    machine: Machine,
+    instruction: Instruction,
+    gathered: _Gathered,
+    mask: IndexMask | Bool | None,
+    span: Span,
+    target_name: str | None,
+) -> View | None:
+    """The tile that a call returns, which is the operand ``dst``; None if it is not known."""
+    returns = instruction.result
+    described = None if returns is None else returns.of(machine, gathered.operands, span)
+    if described is None:
+        return None
+    result = machine.allocate(
+        target_name or instruction.short,
+        described.shape,
+        described.dtype,
+        described.buffer,
+        span,
+        kind=StorageKind.RESULT,
+        partition_axis=0,
+    )
+    if mask is not None:
+        result.storage.placement = {**result.storage.placement, "masked": mask}
+    written = views.use(machine, result, mask, span)
+    gathered.operands["dst"] = Operand("dst", written, span, given=False)
+    gathered.writes.append(("dst", written))
+    return result
 
 
 def _unknown_result(

@@ -12,19 +12,20 @@ Decided from the text alone, by what the file imports and which functions and ke
    ``platform_target=`` to ``jit``). If 0.3 is not among them, the oldest is.
 
 A file that imports both under names of their own has kernels of both: of each only what is said
-with the names of its decorator's package counts.
+with the names of its decorator's package counts. A fragment without imports may be of any.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from verifier.dialects.nki import names
 from verifier.dialects.nki.signatures import generations_with, lookup
 from verifier.dialects.nki.versions import GENERATIONS, newer
+from verifier.source.fragments import implied
 
 #: the generation of a file that fits several
 DEFAULT: Final = "0.3"
@@ -144,7 +145,19 @@ def imported(tree: ast.AST) -> tuple[set[str], dict[str, str]]:
                 dotted = f"{node.module}.{item.name}"
                 imports.add(dotted)
                 aliases[item.asname or item.name] = dotted
+    if isinstance(tree, ast.Module):
+        aliases = {**_implied(tree.body, aliases), **aliases}
     return imports, aliases
+
+
+def _implied(body: Sequence[ast.stmt], aliases: Collection[str]) -> Mapping[str, str]:
+    """What a fragment uses as if it were imported."""
+    bound = {*aliases, *(getattr(statement, "name", "") for statement in body)}
+    for statement in body:
+        if isinstance(statement, ast.Assign):
+            bound |= {target.id for target in statement.targets if isinstance(target, ast.Name)}
+    stars = (s for s in body if isinstance(s, ast.ImportFrom) and s.names[0].name == "*")
+    return implied(bound, stars, body)
 
 
 def canonical(node: ast.expr, aliases: Mapping[str, str]) -> str | None:
@@ -177,7 +190,7 @@ def infer_generation(features: Features) -> str:
     if not new and any(name in framework for name in features.imports):
         return "beta1"
     # both namespaces: a fallback import, and the calls tell which one the code is written for
-    candidates = GENERATIONS if old else GENERATIONS[1:]
+    candidates = GENERATIONS if old or not new else GENERATIONS[1:]
     rejected = {g: _rejections(features, g) for g in candidates}
     fewest = min(rejected.values())
     best = [g for g in candidates if rejected[g] == fewest]

@@ -79,7 +79,7 @@ def _creation(
         buffer.buffer,
         call.span,
         kind=kind,
-        partition_axis=(partition or 0) if buffer.buffer.on_chip and sizes else None,
+        partition_axis=partition or 0,
         address=placed,
         placement=buffer.placement,
         initialised=filled,

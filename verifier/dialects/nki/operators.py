@@ -10,6 +10,7 @@ from verifier.dialects.nki.emission import (
     compared,
     engine_of,
     no_operator,
+    overwritten,
     perform,
 )
 from verifier.dialects.nki.isa.language import ASSIGN, FILL
@@ -103,11 +104,15 @@ def store(
 
     A result that is assigned whole to another tile, or added to a sum in PSUM, is that tile as far
     as memory goes: ``placement["forwarded"]`` of its storage is the view of the tile. It is True
-    where the result goes to another memory or is computed with.
+    where the result goes to another memory or is computed with. The mask of a call whose result is
+    assigned is that of the assignment, too: the instruction is generated for these elements alone,
+    and what the target held stays elsewhere (Beta 1, "NKI API Masking").
     """
     if machine.api == "beta1":
         beta1.assigned(machine, target, value, span)
-    target = views.use(machine, target, None, span)
+    mask = _mask_of(value)
+    overwritten(target)
+    target = views.use(machine, target, mask, span)
     operands = {"dst": Operand("dst", target, span)}
     reads: list[tuple[str, View]] = []
     scalar = isinstance(value, _SCALARS)
@@ -118,8 +123,8 @@ def store(
             machine.unmodelled("assignment of a value that is not followed", value_span)
             return
         compared(machine, view)
-        view = views.use(machine, view, None, value_span)
-        if view.storage.kind is StorageKind.RESULT and view.mask is TRUE:
+        view = views.use(machine, view, mask, value_span)
+        if view.storage.kind is StorageKind.RESULT and (mask is not None or view.mask is TRUE):
             same = view.buffer is target.buffer and (op is None or view.buffer is Buffer.PSUM)
             view.storage.placement = {
                 "forwarded": target if same else True,
@@ -147,3 +152,11 @@ def store(
     operation.effect = instruction.footprint.effect_of(operation)
     operation.engine = engine_of(operation, instruction)
     machine.emit(operation)
+
+
+def _mask_of(value: object) -> IndexMask | Bool | None:
+    """The mask of the call that a value is the result of, if that is all that it is."""
+    if not isinstance(value, View) or not views.is_whole(value):
+        return None
+    mask = value.storage.placement.get("masked")
+    return mask if isinstance(mask, (IndexMask, Bool)) else None

@@ -25,7 +25,7 @@ from verifier.symbolic.memory.presence import Touch, Turn, in_any_trip
 from verifier.symbolic.tensors import Loop, LoopKind, Storage, StorageKind, View
 
 #: what the dialect says of tensors that the compiler places all the same
-_UNPLACED = frozenset({"layout", "intermediate", "forwarded"})
+_UNPLACED = frozenset({"layout", "intermediate", "forwarded", "masked"})
 #: tensors of so many iterations are told apart, if so many live at once
 _OLDEST = 8
 

@@ -69,7 +69,7 @@ class DeviceMachine(Faults):
             buffer=buffer,
             dtype=dtype,
             shape=tuple(shape),
-            partition_axis=partition_axis if buffer.on_chip else None,
+            partition_axis=partition_axis if buffer.on_chip and shape else None,
             span=span,
             kind=kind,
             loops=self.loops,

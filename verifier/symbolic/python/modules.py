@@ -230,9 +230,10 @@ def global_value(vm: VM, module: Module, name: str) -> object:
         if found is not None:
             return resolved(vm, *found)
         implied = fragments.meaning(module, name)
-        value = None if implied is None else vm.dialect.root(implied)
-        if value is not None:
-            return value
+        if implied is not None:
+            return external(vm, implied)
+        if name not in vm.language.builtins and fragments.is_fragment(module):
+            return Opaque(f"`{name}`, which is bound nowhere in this fragment")
         hidden = globals_.hiding and name in vm.language.builtins
         return _hidden(name, globals_.hiding) if hidden else UNBOUND
     if not _is_pending(module, name, globals_):

@@ -19,6 +19,7 @@ from verifier.symbolic.views.advanced import (
 )
 from verifier.symbolic.views.basic import subscript
 from verifier.symbolic.views.common import (
+    axes_of_mask,
     inexact,
     is_whole,
     partition_position,
@@ -50,6 +51,7 @@ __all__ = [
     "BY_ROWS",
     "ap",
     "arange",
+    "axes_of_mask",
     "broadcast",
     "broadcast_to",
     "expand_dim",

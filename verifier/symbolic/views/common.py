@@ -185,6 +185,29 @@ def _put(bounds: Sequence[Bound], replacement: Substitution) -> tuple[Bound, ...
 # ------------------------------------------------------------------------------- masks and use
 
 
+def axes_of_mask(
+    machine: Machine, view: View, mask: IndexMask
+) -> tuple[dict[E.Sym, Expr], set[int]]:
+    """What the axes of a mask are in a view, but for its own; and those that it does not have."""
+    own = {axis.symbol.id for axis in view.axes}
+    taken = {position for position, axis in mask.axes if axis.symbol.id in own}
+    renaming: dict[E.Sym, Expr] = {}
+    foreign: set[int] = set()
+    lift = view.rank - mask.ndim
+    for position, axis in mask.axes:
+        if axis.symbol.id in own:
+            continue
+        place = position + lift
+        there = view.axes[place].size if position not in taken and 0 <= place < view.rank else None
+        if there is not None and machine.decide(E.eq(there, axis.size)) is True:
+            renaming[axis.symbol] = view.axes[place].index
+        elif is_one(axis.size):
+            renaming[axis.symbol] = E.const(0)
+        else:
+            foreign.add(axis.symbol.id)
+    return renaming, foreign
+
+
 def with_mask(machine: Machine, view: View, mask: IndexMask | Bool | None, span: Span) -> View:
     """The view restricted by a call's ``mask=`` (Beta 1).
 
@@ -195,21 +218,7 @@ def with_mask(machine: Machine, view: View, mask: IndexMask | Bool | None, span:
         return view
     if isinstance(mask, Bool):
         return replace(view, mask=E.and_(view.mask, mask))
-    own = {axis.symbol.id for axis in view.axes}
-    taken = {position for position, axis in mask.axes if axis.symbol.id in own}
-    renaming: dict[E.Sym, Expr] = {}
-    foreign: set[int] = set()
-    lift = view.rank - mask.ndim
-    for position, axis in mask.axes:
-        if axis.symbol.id in own:
-            continue
-        place = position + lift
-        if position not in taken and 0 <= place < view.rank and view.axes[place].size is axis.size:
-            renaming[axis.symbol] = view.axes[place].index
-        elif is_one(axis.size):
-            renaming[axis.symbol] = E.const(0)
-        else:
-            foreign.add(axis.symbol.id)
+    renaming, foreign = axes_of_mask(machine, view, mask)
     condition = Substitution(renaming).bool(mask.condition)
     parts = condition.args if condition.kind is E.BoolKind.AND else (condition,)
     kept = [part for part in parts if not any(sym.id in foreign for sym in part.free())]

@@ -33,12 +33,23 @@ from verifier.dialects.nki.results import Bounds, Columns, Like
 from verifier.hardware import dtypes as dt
 from verifier.hardware.capabilities import Capability
 from verifier.hardware.engines import Engine
+from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import CORE_PARTITIONS
 from verifier.symbolic import expr as E
 from verifier.symbolic.effects import SOME, Call, Footprint, Index, Where, Writes
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.instruction import Commands, Engines, Instruction, Trait
-from verifier.symbolic.roles import Counted, Limit, PerPartition, Role, Sized, Streams, Takes, Types
+from verifier.symbolic.roles import (
+    Counted,
+    In,
+    Limit,
+    PerPartition,
+    Role,
+    Sized,
+    Streams,
+    Takes,
+    Types,
+)
 from verifier.symbolic.values import Enumerator
 
 _FIRST_OF_CORE: Final = Where(
@@ -268,7 +279,8 @@ AFFINE_SELECT: Final = Instruction(
         whole("channel_multiplier"),
         tile(
             "on_true_tile",
-            for_gpsimd("NKI-BUF26"),
+            # Beta 1 said nothing of it, and kernels that were shipped read PSUM
+            In((Buffer.SBUF,), ("NKI-BUF26",), "0.2", before=(Buffer.SBUF, Buffer.PSUM)),
             shape=Streams("dst", "NKI-AFS02"),
             dtypes=_SELECTABLE,
         ),
