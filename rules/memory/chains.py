@@ -15,6 +15,7 @@ from rules.memory import examples
 from rules.memory.cases import (
     Copy,
     before,
+    between,
     common_loops,
     contains,
     covered,
@@ -31,7 +32,7 @@ from verifier.symbolic.effects import Accumulation
 from verifier.symbolic.expr import Bool
 from verifier.symbolic.memory.content import Held
 from verifier.symbolic.memory.events import Accumulated, Unread
-from verifier.symbolic.memory.index import Access
+from verifier.symbolic.memory.index import Access, Index, index
 from verifier.symbolic.memory.known import Known
 from verifier.symbolic.tensors import Axis, Storage, View
 from verifier.symbolic.trace import Operation, Trace
@@ -87,6 +88,17 @@ def fault(held: Held, operation: Operation, used: Accumulation) -> Fault | None:
     )
 
 
+def ended_fault(operation: Operation) -> Fault:
+    """A call goes on where another chain has ended the one that its result holds a part of."""
+    name = _short(operation)
+    return Fault(
+        _cited("NKI-AC03", operation),
+        f"no other chain has ended the one that is read out into the result of `{name}`",
+        f"`{name}` goes on from what another chain has begun; what its own had added up is lost",
+        "read a chain out before the engine accumulates something else, or add results up",
+    )
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _Call:
     """A call that uses accumulators; ``used`` None: how is not followed."""
@@ -103,13 +115,23 @@ class _Call:
         """What the accumulators hold after it, if it sets or alters them."""
         return None if self.used is None else Held.after(self.access.operation, self.used)
 
+    def result(self, table: Index) -> Access | None:
+        """What they are read out into."""
+        operation, to = self.access.operation, self.used.to if self.used is not None else ""
+        view = operation.view(to) if to else None
+        writes = () if view is None else table.uses(view.storage).writes
+        return next((w for w in writes if w.operation is operation and w.role == to), None)
+
 
 def chains(trace: Trace, target: Target) -> Iterator[Check]:
     """Checks per call that goes on from what others left."""
+    table = index(trace)
     for found in _calls(trace, target).values():
         for call in found:
             if call.used is None or call.used.continues:
                 yield from _continued(call, found)
+            if call.used is not None and call.used.continues:
+                yield from _in_turns(call, found, table)
 
 
 def _calls(trace: Trace, target: Target) -> dict[str, list[_Call]]:
@@ -157,6 +179,36 @@ def _continued(call: _Call, calls: Sequence[_Call]) -> Iterator[Check]:
             formula, exact = renewed(call.access, sets, way, level)
             given = (*call.access.ranges, *way.ranges)
             yield _between(call, other, wrong, formula, exact, given, level)
+
+
+def _in_turns(call: _Call, calls: Sequence[_Call], table: Index) -> Iterator[Check]:
+    """What a call goes on from is its own chain, if its result holds a part of that.
+
+    Its own chain: one that was begun with that result, which nothing has taken or written since.
+    """
+    result = call.result(table)
+    first = [each for each in calls if each.begins]
+    begun = [begin for each in first if (begin := each.result(table)) is not None]
+    if result is None:
+        return
+    wrong, access = ended_fault(call.access.operation), call.access
+    uses = table.uses(result.view.storage)
+    own = {id(each.access.operation) for each in calls if not each.begins}
+    taken = [*uses.reads, *uses.targets]
+    taken += [write for write in uses.writes if id(write.operation) not in own]
+    known = Known((*access.path, *access.ranges), access.loops)
+    for begin in begun:
+        if begin.view.storage is not result.view.storage:
+            continue
+        for level, way in preceding(begin, result):
+            over, exact = renewed(result, taken, way, level)
+            others = (w for each in first for w in between(each.access, way, level, access))
+            other, sure, _ = covered(others, access.view, known)
+            if over is E.TRUE or (sure and other is E.FALSE):
+                continue
+            formula = E.implies(other if sure else E.TRUE, over)
+            given = (*access.ranges, *result.ranges, *way.ranges)
+            yield _check(call, wrong, formula, exact and sure, given)
 
 
 def _suits(other: _Call, call: _Call) -> bool:
@@ -336,6 +388,8 @@ def _place(operation: Operation) -> Span:
 def accumulated(event: Accumulated, target: Target) -> Iterator[Check]:
     """A call of a run that goes on from what accumulators hold."""
     wrong = fault(event.held, event.operation, event.used)
+    if wrong is None and event.ended:
+        wrong = ended_fault(event.operation)
     if wrong is not None:
         yield Check(
             predicate=E.FALSE,

@@ -11,6 +11,7 @@ from typing import Final
 
 import numpy as np
 
+from verifier.executor.begun import Begun
 from verifier.executor.flow import Flow, Origins
 from verifier.executor.footprints import Lost
 from verifier.executor.memory import Bound
@@ -38,12 +39,25 @@ class _Lane:
 class Accumulators:
     """Those of all engines and program instances."""
 
-    __slots__ = ("_files", "_meet", "_origins")
+    __slots__ = ("_begun", "_files", "_meet", "_origins")
 
     def __init__(self, meet: Callable[[object], bool], origins: Origins) -> None:
         self._origins = origins
         self._meet = meet
         self._files: dict[tuple[str, tuple[int, ...]], dict[int, _Lane]] = {}
+        self._begun: dict[tuple[str, tuple[int, ...]], Begun] = {}
+
+    def passes(
+        self,
+        program: tuple[int, ...],
+        operation: Operation,
+        registers: AccumulatorFile | None,
+        bounds: Mapping[str, Bound],
+    ) -> None:
+        """An operation is about to run: the results of chains that it uses are no longer open."""
+        for (name, of), begun in self._begun.items():
+            own = registers is not None and (name, of) == (registers.name, program)
+            begun.passes(bounds, registers.used(operation) if own and registers else None)
 
     def use(
         self,
@@ -62,9 +76,11 @@ class Accumulators:
         if used is None or used == Accumulation(operator=used.operator):
             return flow
         file = self._files.setdefault((registers.name, program), {})
-        lanes = [file.setdefault(k, _Lane()) for k in _lanes(operation, registers, bounds)]
+        numbers = _lanes(operation, registers, bounds)
+        lanes = [file.setdefault(k, _Lane()) for k in numbers]
+        ended = self._follow((registers.name, program), used, numbers, bounds)
         for held in dict.fromkeys(lane.held for lane in lanes):
-            self._meet(Accumulated(operation, used, held))
+            self._meet(Accumulated(operation, used, held, ended))
         if used.continues and used.to and any(lane.lost for lane in lanes):
             flow = flow or begin()
             flow.read_out(used.to, np.array([lane.lost for lane in lanes], np.int32))
@@ -80,6 +96,21 @@ class Accumulators:
             elif keeps:
                 lane.unread = operation
         return flow
+
+    def _follow(
+        self,
+        key: tuple[str, tuple[int, ...]],
+        used: Accumulation,
+        lanes: range,
+        bounds: Mapping[str, Bound],
+    ) -> bool:
+        """Note which chains are begun; whether a call goes on with another than its own."""
+        to = bounds.get(used.to)
+        if used.begins:
+            self._begun.setdefault(key, Begun()).begins(lanes, to)
+            return False
+        begun = self._begun.get(key)
+        return begun is not None and to is not None and begun.ended(lanes, to)
 
     def _spoil(self, lanes: list[_Lane], used: Accumulation, lost: Lost | None) -> None:
         """What is undefined afterwards: what was, if it stays, and what goes into it."""

@@ -589,8 +589,9 @@ def _check_sums(
         found.memory.settle(found.place, numbers=not machine.options.shapes_only)
     for role in steps.sums:
         _check_sum(machine, steps, bounds[role])
+    index = machine.program.index
+    machine.accumulators.passes(index, steps.operation, steps.accumulators, bounds)
     if steps.accumulators is not None:
-        index = machine.program.index
         begin = partial(_flow, machine, steps, bounds)
         file, operation = steps.accumulators, steps.operation
         lost = machine.accumulators.use(index, operation, file, bounds, lost, begin)

@@ -114,11 +114,16 @@ class Added:
 
 @dataclass(frozen=True, slots=True)
 class Accumulated:
-    """A call that uses accumulators of its engine in some lane where they hold ``held``."""
+    """A call that uses accumulators of its engine in some lane where they hold ``held``.
+
+    ``ended``: its result holds a part of a chain of its own, which nothing has taken, and which
+    another one has ended by setting the accumulators anew.
+    """
 
     operation: Operation
     used: Accumulation
     held: Held
+    ended: bool = False
 
 
 @dataclass(frozen=True, slots=True)
