@@ -263,3 +263,56 @@ def test_a_contract_above_a_function_makes_it_a_kernel(tmp_path: Path) -> None:
     assert (kernel.name, kernel.status) == ("scaled", "conditional")
     path.write_text(plain.replace("# tilelint: contract", "# about"), encoding="utf-8")
     assert analyze_file(FileRequest(str(path), targets=("trn2",), ignore=CPYTHON)).kernels == ()
+
+
+BLOCKS = """\
+import math
+
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def blocks(x):
+    R, C = x.shape
+    out = nl.ndarray((R, C), dtype=x.dtype, buffer=nl.shared_hbm)
+    for i in range(COUNT):
+        rows = min(128, R - i * 128)
+        t = nl.ndarray((128, C), dtype=x.dtype, buffer=nl.sbuf)
+        nisa.dma_copy(dst=t[0:rows], src=x[i * 128:i * 128 + rows])
+        nisa.dma_copy(dst=out[i * 128:i * 128 + rows], src=t[0:rows])
+    return out
+"""
+
+
+@pytest.mark.parametrize(
+    ("count", "contract", "status"),
+    [
+        ("math.ceil(R / 128)", "(x: bf16[R, 64])", "verified"),
+        ("int((R + 127) / 128)", "(x: bf16[R, 64])", "verified"),
+        ("math.floor((R - 1) / 128) + 1", "(x: bf16[R, C]) where C <= 64", "verified"),
+        ("int(R / 128) + (R % 128 > 0)", "(x: bf16[R, 64])", "verified"),
+        ("int(R / 128)", "(x: bf16[R, 64])", "conditional"),
+        ("math.floor(R / 128)", "(x: bf16[R, 64])", "conditional"),
+        ("math.ceil(R * R / 128 / R)", "(x: bf16[R, 64])", "unknown"),
+        ("math.ceil(R * R / (128 * R))", "(x: bf16[R, 64])", "unknown"),
+    ],
+)
+def test_floats_made_of_sizes_that_a_contract_names(
+    tmp_path: Path, count: str, contract: str, status: str
+) -> None:
+    path = tmp_path / "blocks.py"
+    path.write_text(BLOCKS.replace("COUNT", count), encoding="utf-8")
+    request = FileRequest(str(path), targets=("trn2",), contracts=(f"blocks{contract}",))
+    result = analyze_file(request)
+    kernel = only(result)
+    assert kernel.status == status, (kernel.reasons, [d.message for d in result.diagnostics])
+    if status == "unknown":  # what is larger than the device may have been rounded
+        assert kernel.reasons
+        return
+    assert "x.shape[0] < 2**40" in kernel.assumptions
+    for d in result.diagnostics:
+        assert not {"wrong-value", "uncaught-exception"} & {d.rule}
+        assert all(int(n) < 10**6 for n in dict(d.counterexample or {}).get("x.shape", ()))
+        assert "2**" not in d.message and "9007199254740993" not in "".join(d.help)

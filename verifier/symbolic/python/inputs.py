@@ -159,6 +159,14 @@ class Inputs:
     #: whether inputs may be of packed types
     packed: bool = True
 
+    def __post_init__(self) -> None:
+        for path, pin in self.pinned.items():
+            tensor = pin.tensor if isinstance(pin, ChoicePin) else pin
+            for size in (tensor.shape or ()) if isinstance(tensor, TensorPin) else ():
+                atom = None if size is None else size.as_atom()
+                if isinstance(atom, Sym):  # a size that a contract names is one of a tensor, too
+                    self.extents.setdefault(atom, path)
+
     def rank_symbol(self, p: Parameter) -> Expr:
         """``len(p.shape)`` as an unknown."""
         if p.declared_shape is not None:

@@ -66,7 +66,15 @@ def quotient(vm: VM, num: Expr, den: Expr, span: Span) -> Ratio:
 
 
 def exact(vm: VM, value: Ratio, span: Span) -> Bool:
-    """When a quotient and the float next to it lie in the same place among the integers."""
+    """When a quotient and the float next to it lie in the same place among the integers.
+
+    Why ``2**53``: CPython's division of integers is rounded correctly (``long_true_divide``). A
+    quotient ``x = a / b`` with ``2**e <= abs(x) < 2**(e + 1)`` has a float at most ``2**(e - 53)``
+    from it, and ``2**(e - 53) <= abs(x) / 2**53 = abs(a) / 2**53 / abs(b) <= 1 / abs(b)``. If it is
+    an integer, it is a float itself. If not, every integer is at least ``1 / abs(b)`` away: the
+    float could reach one only where both are equal, and there ``x`` is ``2**e``, a float itself.
+    So ``ceil``, ``floor``, ``int`` and comparisons with integers answer alike for both.
+    """
     return E.and_(within(vm, value.num, EXACT, span), within(vm, value.den, EXACT, span))
 
 
