@@ -659,3 +659,37 @@ def test_a_gather_takes_what_is_undefined_only_where_an_index_names_it(
         return
     with pytest.raises(KernelViolation, match="`t` is read before all of it was written"):
         kernel(x, index)
+
+
+REDUCED = """
+import nki.collectives as ncc
+
+
+@nki.jit
+def kernel(x, ranks):
+    y = nl.ndarray((64, 100), dtype=x.dtype, buffer=nl.shared_hbm)
+    sent = nl.ndarray((64, 100), dtype=x.dtype, buffer=nl.private_hbm)
+    got = nl.ndarray((64, 100), dtype=x.dtype, buffer=nl.private_hbm)
+    nisa.dma_copy(dst=sent, src=x)
+    group = ncc.ReplicaGroup(ranks)
+    ncc.all_reduce(srcs=[sent], dsts=[got], replica_group=group, op=nl.add)
+    nisa.dma_copy(dst=y, src=got)
+    return y
+"""
+
+
+@pytest.mark.parametrize(
+    ("ranks", "disjoint"),
+    [
+        ([[0, 1], [2, 3]], True),
+        ((range(2), np.array([2, 3])), True),
+        ("of the caller's own", True),
+        ([[0, 1], [1, 2]], False),
+        ([[0, 1, 0]], False),
+    ],
+)
+def test_no_rank_is_in_two_lists(tmp_path: Path, ranks: Any, disjoint: bool) -> None:
+    kernel = made(tmp_path, REDUCED, keep_going=True)
+    found = [d.message for d in kernel.outcome(normal(64, 100), ranks).violations]
+    said = [message for message in found if "lists of ranks" in message]
+    assert bool(said) is not disjoint, found

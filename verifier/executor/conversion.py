@@ -18,6 +18,7 @@ from verifier.executor.names import (
     DTypeProxy,
     EnumProxy,
     Harmless,
+    RankLists,
     RegisterProxy,
     RegisterValue,
     dtype_name,
@@ -43,6 +44,7 @@ from verifier.symbolic.values import (
     Managed,
     Opaque,
     Range,
+    RankGroups,
     Register,
     SliceValue,
 )
@@ -145,6 +147,9 @@ def _of_library(machine: ConcreteMachine, value: Any) -> Any:
     ref = getattr(value, "tilelint_api", None)
     if isinstance(ref, ApiRef):
         return ref
+    if isinstance(value, RankLists):
+        groups = tuple(tuple(map(E.const, ranks)) for ranks in value.groups)
+        return RankGroups(value.text, harmless=True, groups=groups)
     if isinstance(value, Harmless):
         return Opaque(value.text, harmless=True)
     return getattr(value, "tilelint_value", value)

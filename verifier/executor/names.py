@@ -189,3 +189,13 @@ class Harmless:
 
     def __repr__(self) -> str:
         return f"<{self.text}>"
+
+
+class RankLists(Harmless):
+    """Which ranks work together: lists of their numbers."""
+
+    __slots__ = ("groups",)
+
+    def __init__(self, text: str, groups: tuple[tuple[int, ...], ...]) -> None:
+        super().__init__(text)
+        self.groups = groups

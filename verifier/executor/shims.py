@@ -11,6 +11,7 @@ import importlib.machinery
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from operator import index
 from types import ModuleType
 from typing import Any, Final
 
@@ -27,7 +28,7 @@ from verifier.executor.access import integer
 from verifier.executor.conversion import constant, inward, outward
 from verifier.executor.findings import MisuseError, UnsupportedError
 from verifier.executor.flow import first_read
-from verifier.executor.names import Harmless, RegisterProxy, dtype_name
+from verifier.executor.names import Harmless, RankLists, RegisterProxy, dtype_name
 from verifier.executor.objects import NKIObject
 from verifier.executor.regions import Geometry
 from verifier.executor.semantics.casts import NUMPY
@@ -332,8 +333,14 @@ def _device_print(ref: ApiRef, args: tuple[Any, ...], keywords: dict[str, Any]) 
     return None
 
 
-def _mean_nothing(ref: ApiRef, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-    return Harmless(ref.name)
+def _replica_group(ref: ApiRef, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    """The lists of ranks; where they are no lists of numbers, nothing is known of them."""
+    given = (*args, *keywords.values())
+    try:
+        lists = given[0] if len(given) == 1 else ()
+        return RankLists(ref.name, tuple(tuple(index(rank) for rank in each) for each in lists))
+    except TypeError:
+        return Harmless(ref.name)
 
 
 SPECIAL: Final[dict[str, Special]] = {
@@ -356,7 +363,7 @@ SPECIAL: Final[dict[str, Special]] = {
     "language.while_loop": _loop,
     "language.program_ndim": _program_ndim,
     "language.device_print": _device_print,
-    "collectives.ReplicaGroup": _mean_nothing,
+    "collectives.ReplicaGroup": _replica_group,
 }
 
 
