@@ -137,3 +137,51 @@ def test_beta1_goes_through_a_list_as_python_does(tmp_path: Path, body: str) -> 
     path.write_text(BETA1 + rest)
     (kernel,) = analyze_file(FileRequest(str(path), (str(tmp_path),))).kernels
     assert kernel.status == "verified"
+
+
+PLACED = """\
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def kernel(x):
+    assert x.shape == (4, 32, 700) and x.dtype == nl.float32
+    out = nl.ndarray((4, 32, 700), dtype=nl.float32, buffer=nl.shared_hbm)
+    MADE
+    for k in range(4):
+        nisa.dma_copy(dst=q[USED], src=x[k])
+        nisa.activation(dst=q[USED], op=nl.exp, data=q[USED])
+        nisa.dma_copy(dst=out[k], src=q[USED])
+    return out
+"""
+
+TOGETHER = "q = [TILE for i in range(4)]"
+ONE_BY_ONE = "q = []\n    for i in range(4):\n        q.append(TILE)"
+
+
+@pytest.mark.parametrize("made", [TOGETHER, ONE_BY_ONE])
+@pytest.mark.parametrize(
+    ("place", "used", "fault"),
+    [
+        ("(32 * i, 0)", "k", ""),
+        ("(96 - 32 * i, 0)", "3 - k", ""),
+        ("(16 * i, 0)", "2 * (k // 2)", "placement-start"),
+        ("(32 * i + 32, 0)", "k", "start-partition"),
+    ],
+)
+def test_tiles_that_are_placed_in_one_loop_and_used_in_another(
+    tmp_path: Path, made: str, place: str, used: str, fault: str
+) -> None:
+    tile = f"nl.ndarray((32, 700), dtype=nl.float32, buffer=nl.sbuf, address={place})"
+    text = PLACED.replace("MADE", made).replace("TILE", tile).replace("USED", used)
+    path = tmp_path / "placed.py"
+    path.write_text(text, encoding="utf-8")
+    result = analyze_file(FileRequest(str(path), targets=("trn2",)))
+    [kernel] = result.kernels
+    rules = {d.rule for d in result.diagnostics}
+    if fault:
+        assert fault in rules and kernel.status == "violated"
+    else:
+        assert not rules and kernel.status == "verified", kernel.reasons

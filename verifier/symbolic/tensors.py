@@ -311,15 +311,24 @@ class View:
         return self.free * self.dtype.itemsize
 
     @property
+    def address(self) -> tuple[Expr, Expr] | None:
+        """Partition and byte that the tensor was placed at by hand: this one of its allocation."""
+        placed = self.storage.address
+        if placed is None or not self.storage.loops:
+            return placed
+        loops = zip(self.storage.loops, self.instance, strict=False)
+        which = E.Substitution({loop.symbol: index for loop, index in loops})
+        return which.expr(placed[0]), which.expr(placed[1])
+
+    @property
     def start_partition(self) -> Expr | None:
         """``sp(t)``, relative to the storage plus its hand-placed partition; None if unknown."""
         if not self.exact or self.frame_partition is None:
             return None
         zero = E.Substitution({axis.symbol: E.const(0) for axis in self.axes})
         start = zero.expr(self.coords[self.frame_partition])
-        if self.storage.address is not None:
-            start = start + self.storage.address[0]
-        return start
+        address = self.address
+        return start if address is None else start + address[0]
 
     @property
     def partition_step(self) -> Expr | None:

@@ -101,10 +101,11 @@ def _psum_bank_crossing(op: Operation, target: Target) -> Iterator[Check]:
     if touched is None or whole is size:
         return
     first, last = touched
-    if dst.storage.address is not None:
-        first, last = first + dst.storage.address[1], last + dst.storage.address[1]
+    address = dst.address
+    if address is not None:
+        first, last = first + address[1], last + address[1]
     same = E.eq(E.floordiv(first, bank), E.floordiv(last, bank))
-    if dst.storage.address is None:
+    if address is None:
         same = E.or_(E.le(whole, bank), same)
     yield kit.check(
         op,
