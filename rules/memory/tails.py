@@ -440,10 +440,10 @@ def _used_to_its_end(storage: Storage, worst: tuple[int, Expr] | None) -> Check:
 
 
 def too_large(event: Reached, target: Target) -> Iterator[Check]:
-    """A tile of which a run uses the beginning only."""
+    """A tile of which a run uses the beginning only, whatever else is wrong with it."""
     storage = event.storage
     axis = storage.partition_axis
-    if storage.kind is not StorageKind.ALLOC or axis is None or not (event.read and event.written):
+    if storage.kind is not StorageKind.ALLOC or axis is None:
         return
     for dimension in range(axis + 1, len(storage.shape)):
         if event.ends[dimension] < storage.shape[dimension].const:

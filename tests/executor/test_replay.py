@@ -272,6 +272,41 @@ def test_the_unused_end_of_a_tile(tmp_path: Path, wide: str, status: str) -> Non
     assert answer.status == status, answer
 
 
+UNWRITTEN = """\
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def kept(x):
+    n = x.shape[0]
+    out = nl.ndarray((n, 48, 8), dtype=x.dtype, buffer=nl.shared_hbm)
+    kept = nl.ndarray((48, n + 1, 8), dtype=x.dtype, buffer=nl.sbuf)
+    for i in range(1, n):
+        nisa.dma_copy(dst=kept[:, i, :], src=x[i])
+    for i in range(LAST):
+        nisa.dma_copy(dst=out[i], src=kept[:, i, :])
+    return out
+"""
+
+
+@pytest.mark.parametrize("last", ["n", "n - 1"])
+def test_the_unused_end_of_a_tile_that_has_another_fault(tmp_path: Path, last: str) -> None:
+    for count in (1, 2, 5) if last == "n" else (2, 5):
+        entry = at(
+            tmp_path / "k.py",
+            UNWRITTEN.replace("LAST", last),
+            "nl.sbuf",
+            kernel="kept",
+            rule="oversized-tile",
+            api_version="0.4",
+            counterexample={"x.shape": [count, 48, 8], "x.dtype": "float16"},
+        )
+        (answer,) = replay([entry])
+        assert answer.status == "confirmed", (count, answer)
+
+
 NESTED = """\
 import absent_library
 import nki
