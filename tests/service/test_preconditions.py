@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,7 +12,16 @@ from verifier.cli.runner import RunOptions, run
 from verifier.configuration.model import Overrides
 from verifier.configuration.settings import Configurations
 from verifier.engine import analyze_source
-from verifier.report.model import PRECONDITION, Diagnostic, FileResult, Severity, deduplicate
+from verifier.report.model import (
+    PRECONDITION,
+    Conjunct,
+    Diagnostic,
+    FileResult,
+    Precondition,
+    Severity,
+    Span,
+    deduplicate,
+)
 from verifier.rulebase import find
 from verifier.service.preconditions import stated
 
@@ -149,6 +159,29 @@ def test_a_contract_that_is_no_longer_enough_says_what_it_needs() -> None:
     assert block.notes == ()
     enough = text.replace("f <= 2000", "f <= 2000, p <= 128")
     assert blocks(summed(checked(enough), enough)) == []
+
+
+@pytest.mark.parametrize(
+    ("known", "said"),
+    [
+        ({}, "also needs p <= 128"),
+        ({"exact": False}, "is right at least when p <= 128"),
+        (
+            {"exact": False, "sufficient": False, "undecided": ("one thing",)},
+            "is right, as far as decided, when p <= 128",
+        ),
+        ({"exact": False, "sufficient": False}, "is right, but for its faults, when p <= 128"),
+    ],
+)
+def test_what_a_contract_lacks_is_needed_only_if_all_else_is_wrong(
+    known: dict[str, Any], said: str
+) -> None:
+    """A condition that is enough may exclude inputs that are right: nothing needs it then."""
+    conjunct = Conjunct("p <= 128", "it fits", "partition-extent", (), Span("k.py", 1, 0, 1, 1))
+    found = Precondition((conjunct,), contract="(src: _[p, f])", **known)
+    assert found.headline("copied").endswith(f"under its contract `(src: _[p, f])`: it {said}")
+    first = found.headline("copied", condition=False)
+    assert first.endswith(said.removesuffix(" p <= 128"))
 
 
 def test_each_contract_is_told_by_itself() -> None:

@@ -189,11 +189,6 @@ class Precondition:
     def headline(self, kernel: str, targets: Sequence[str] = (), *, condition: bool = True) -> str:
         """What is known of a kernel, in one sentence that ends with the condition, if wanted."""
         where = f" on {' and '.join(targets)}" if targets else ""
-        if self.contract:
-            unsure = ", as far as decided," if self.undecided and not self.sufficient else ""
-            under = f"`{kernel}` is no longer right{where} under its contract `{self.contract}`"
-            said = f"{under}: it also needs{unsure}"
-            return f"{said} {self.brief}" if condition else said
         if self.exact:
             how = "is right{} exactly when"
         elif self.sufficient:
@@ -202,6 +197,11 @@ class Precondition:
             how = "is right{}, as far as decided, when"
         else:
             how = "is right{}, but for its faults, when"
+        if self.contract:
+            needs = "also needs" if self.exact else how.format("")
+            under = f"`{kernel}` is no longer right{where} under its contract `{self.contract}`"
+            said = f"{under}: it {needs}"
+            return f"{said} {self.brief}" if condition else said
         return f"`{kernel}` {how.format(where)}" + (f" {self.brief}" if condition else "")
 
 
