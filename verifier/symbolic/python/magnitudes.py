@@ -1,8 +1,9 @@
 """How large integers are: CPython's floats hold those up to ``2**53`` exactly, and not all others.
 
 Sizes of tensors have bounds that neither kernels nor contracts state: a device has less than
-``2**40`` bytes of memory (NKI-H36). Integers that a kernel is called with are taken to fit 64 bits, and where they become
-floats to be exact as such. What of this is needed is listed among the assumptions.
+``2**40`` bytes of memory (NKI-H36). Integers that a kernel is called with are taken to fit 64 bits,
+and where they become floats to be exact as such. What of this is needed is listed among the
+assumptions.
 """
 
 from __future__ import annotations
