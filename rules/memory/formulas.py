@@ -12,11 +12,15 @@ from verifier.symbolic.memory.known import Known
 from verifier.symbolic.tensors import Axis, View
 from verifier.symbolic.views.common import conjuncts
 
+#: places along an axis that are looked at one by one
+_NUMBERS = 128
+
 
 class Ranges:
     """What is known of the symbols of an access: facts, and how far its indices go."""
 
     def __init__(self, access: Access, assumed: Known) -> None:
+        self._access = access
         self.known = assumed.also((*access.path, *access.ranges), access.loops)
         sizes = [(loop.symbol, loop.trips) for loop in access.loops]
         sizes += [(axis.symbol, axis.size) for axis in access.view.axes]
@@ -39,7 +43,23 @@ class Ranges:
     def holds(self, condition: Bool) -> bool:
         if self.known.decide(condition) is True:
             return True
-        return self._bounded.bool(condition) is E.TRUE
+        return self._bounded.bool(condition) is E.TRUE or self._each(condition)
+
+    def _each(self, condition: Bool) -> bool:
+        """Whether it holds at each number that the mask leaves of the one axis that it asks for."""
+        view, free = self._access.view, condition.free()
+        if view.mask is E.TRUE or len(free) != 1:
+            return False
+        (symbol,) = free
+        size = next((a.size for a in view.axes if a.symbol is symbol), None)
+        masks = [part for part in conjuncts(view.mask) if part.free() == free]
+        if not masks or size is None or not size.is_const or size.const > _NUMBERS:
+            return False
+        for number in range(size.const):
+            put = E.Substitution({symbol: E.const(number)})
+            if put.bool(E.and_(*masks)) is not E.FALSE and put.bool(condition) is not E.TRUE:
+                return False
+        return True
 
     def without(self, formula: Bool) -> Bool:
         """The formula without what is known."""
