@@ -89,11 +89,13 @@ def _written_again(
             and (before.level is not None or write.order >= before.work.use.order)
             and all(id(fact) in conditions for fact in write.path)
         )
+        if not sure:
+            continue
         places = (read.tensor, before.work.tensor)
-        if sure and any(kit.fills_all(chip, write.tensor, place) for place in places):
+        reaches = flow.reaches(write, read)
+        if reaches is E.TRUE and any(kit.fills_all(chip, write.tensor, p) for p in places):
             return E.TRUE, True
-        if sure:
-            cases.append(kit.fills(chip, write.tensor, read.tensor))
+        cases.append(E.and_(reaches, kit.fills(chip, write.tensor, read.tensor)))
     return E.or_(*cases), not between
 
 

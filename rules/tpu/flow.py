@@ -72,6 +72,12 @@ class Use:
                 return (E.lt(n * 2 + half, image[1]),)
         return ()
 
+    @property
+    def whole(self) -> Bool:
+        """When it takes all of its tensor: what it takes of the last element it takes of each."""
+        n, c, h, w = (size - 1 for size in self.tensor.shape)
+        return E.and_(*self.taken_of((n, c, h, w), E.const(1)))
+
     def end(self, chip: Chip) -> Expr:
         """The byte behind the last one that it takes in a lane, of one without negative strides.
 
@@ -162,6 +168,19 @@ def at(use: Use, put: E.Substitution, *facts: Bool) -> Instance | None:
     if any(fact is E.FALSE for fact in kept):
         return None
     return Instance(use, kit.moved(use.tensor, put), kept)
+
+
+def reaches(write: Use, read: Use) -> Bool:
+    """When a write whose tensor has all elements of a read's takes all of them that the read does:
+    all of its tensor, or as much of the same one."""
+    whole = write.whole
+    if whole is E.TRUE or not kit.same_place(write.tensor, read.tensor):
+        return whole
+    n, c, h, w, half = (E.fresh(name, 0) for name in ("n", "c", "h", "w", "half"))
+    wrote, wanted = (use.taken_of((n, c, h, w), half) for use in (write, read))
+    inside = {loop.symbol for loop in write.loops}
+    fixed = not any(symbol in inside for fact in wrote for symbol in fact.free())
+    return E.TRUE if fixed and set(wrote) <= set(wanted) else whole
 
 
 def anywhere(use: Use, kept: int) -> Instance | None:

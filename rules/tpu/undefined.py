@@ -268,7 +268,9 @@ def _of_read(
     if partly is None and source is not None:
         held = {id(fact) for fact in (*read.path, *read.within)}
         happened = (fact for fact in source.write.facts if id(fact) not in held)
-        found = replace(found, predicate=E.or_(found.predicate, E.and_(*happened)))
+        reaches = flow.reaches(source.write.use, read)
+        found = replace(found, predicate=E.or_(found.predicate, E.and_(reaches, *happened)))
+        source = source if reaches is E.TRUE else None
     if found.predicate is E.TRUE:
         yield _read_check(read, E.TRUE, exact=True)
         if source is not None and source.age == 0 and not source.write.facts:
