@@ -140,3 +140,45 @@ def products(out_ptr, left_ptr, right_ptr):
 """
     assert rules(check(tmp_path, text.format(start="pl.tiu.zero(c)"))) == {}
     assert set(rules(check(tmp_path, text.format(start="pass")))) == {"uninitialised-read"}
+
+
+OTHER = """\
+# tilelint: contract (w: {w}, out_ptr: fp32[30, {out}], src_ptr: fp16[30, {source}])
+@ppl.jit
+def other(out_ptr, src_ptr, w):
+    source = pl.gtensor([1, 30, 1, {source}], pl.GLOBAL, src_ptr)
+    target = pl.gtensor([1, 30, 1, {out}], pl.GLOBAL, out_ptr)
+    {statement}
+"""
+_IN_BYTES = """\
+x = pl.make_tensor([1, 30, 1, 24], pl.float16)
+    pl.dma.load(x, source)
+    pl.dma.store(target, x.view(shape=[1, 30, 1, {out}], dtype=pl.float32))"""
+_GLOBAL = """\
+x = pl.make_tensor([1, 30, 1, {out}], pl.float32)
+    pl.dma.load(x, source.view(shape=[1, 30, 1, {out}], dtype=pl.float32))
+    pl.dma.store(target, x)"""
+
+
+@pytest.mark.parametrize("statement", [_IN_BYTES, _GLOBAL])
+@pytest.mark.parametrize(("out", "fits"), [(12, True), (13, False), (24, False)])
+def test_views_in_another_dtype_are_compared_in_bytes(
+    tmp_path: Path, statement: str, out: int, fits: bool
+) -> None:
+    text = OTHER.format(w="1", out=out, source=24, statement=statement.format(out=out))
+    assert rules(check(tmp_path, text, "bm1684x")) == ({} if fits else {"ppl-view-size": "always"})
+
+
+@pytest.mark.parametrize(("given", "fine"), [(12, True), (11, False)])
+def test_a_part_of_a_view_in_another_dtype_is_those_bytes(
+    tmp_path: Path, given: int, fine: bool
+) -> None:
+    """``given`` of each 12 halves are there, of which 6 words are stored."""
+    statement = f"""\
+x = pl.make_tensor([1, 30, 1, 96], pl.float16)
+    pl.dma.load(x.sub_view([1, 30, 1, {given}], [0, 0, 0, 12]), source)
+    y = x.view(dtype=pl.float32)
+    pl.dma.store(target, y.sub_view([1, 30, 1, 6], [0, 0, 0, 6]))"""
+    text = OTHER.format(w="1", out=6, source=given, statement=statement)
+    found = rules(check(tmp_path, text, "bm1684x"))
+    assert set(found) == (set() if fine else {"uninitialised-read"})

@@ -412,6 +412,8 @@ def _stepped(machine: Machine, view: View, span: Span) -> View:
     there, low, high = E.const(1), start, start
     for size in storage.shape:
         there = there * size
+    if view.dtype.itemsize is not storage.dtype.itemsize:
+        there = E.floordiv(there * storage.dtype.itemsize, view.dtype.itemsize)
     for size, step in zip(view.shape, steps, strict=True):
         reach = (size - 1) * step
         low, high = low + E.minimum(reach, E.const(0)), high + E.maximum(reach, E.const(0))
@@ -429,7 +431,8 @@ def _stepped(machine: Machine, view: View, span: Span) -> View:
         values=(("last element of the view", high), (f"elements of {view.name}", there)),
         help=("steps count elements: those of a part are those of the tensor that it is of",),
     )
-    usual = (storage.shape[1] * storage.shape[2] * storage.shape[3], *_inner(storage.shape))
+    whole = view.frame if len(view.frame) == RANK else storage.shape
+    usual = (whole[1] * whole[2] * whole[3], *_inner(whole))
     outer = zip(view.shape[:3], steps[:3], usual, strict=True)
     if all(_is_one(size) or step is own for size, step, own in outer):
         return _strided(machine, view)
@@ -473,11 +476,37 @@ def _as_dtype(machine: Machine, view: View, dtype: DType, span: Span) -> View:
     old, new = _bits(view.dtype), _bits(dtype)
     if old is new or machine.decide(E.eq(old, new)) is True:
         return replace(view, dtype=dtype, span=span)
-    last = view.axes[3]
-    wide = E.floordiv(last.size * old, new)
-    axes = (*view.axes[:3], machine.axis(wide))
-    shrunk = _loose(view, axes, "a view with elements of another size")
-    return replace(shrunk, dtype=dtype, span=span)
+    found = _regrouped(machine, view, old, new)
+    if found is None:
+        wide = E.floordiv(view.axes[3].size * old, new)
+        axes = (*view.axes[:3], machine.axis(wide))
+        found = _loose(view, axes, "a view with elements of another size")
+    return replace(found, dtype=dtype, span=span)
+
+
+def _regrouped(machine: Machine, view: View, old: Expr, new: Expr) -> View | None:
+    """The same bytes counted in elements of ``new`` bits instead of ``old`` ones, if rows of the
+    tensor and of the view are whole numbers of these, and lie in a run."""
+    last, tail = view.axes[3], len(view.frame) - 1
+    if not (view.exact and view.strides is None and old.is_const and new.is_const):
+        return None
+    start = E.Substitution({last.symbol: E.const(0)}).expr(view.coords[tail])
+    steps = _is_one(last.size) or view.coords[tail] is start + last.index
+    if not steps or any(last.symbol in coord.free() for coord in view.coords[:tail]):
+        return None
+    real = view.real[3] if view.real is not None else last.size
+    sizes = (start, last.size, view.frame[tail], real)
+    if any(machine.decide(E.eq(E.mod(size * old, new), 0)) is not True for size in sizes):
+        return None
+    first, wide, whole, seen = (E.floordiv(size * old, new) for size in sizes)
+    axis = machine.axis(wide)
+    return replace(
+        view,
+        frame=(*view.frame[:tail], whole),
+        axes=(*view.axes[:3], axis),
+        coords=(*view.coords[:tail], first + axis.index),
+        real=None if view.real is None else (*view.real[:3], seen),
+    )
 
 
 def _as_shape(machine: Machine, view: View, shape: Sequence[Expr], span: Span) -> View:
@@ -486,6 +515,7 @@ def _as_shape(machine: Machine, view: View, shape: Sequence[Expr], span: Span) -
     for size in shape:
         count = count * size
     if not view.exact:
+        _not_larger(machine, view, shape, span)
         return _loose(view, [machine.axis(size) for size in shape], view.reason)
     if count is view.elements or machine.decide(E.eq(count, view.elements)) is True:
         same_lanes = all(
@@ -497,20 +527,7 @@ def _as_shape(machine: Machine, view: View, shape: Sequence[Expr], span: Span) -
             return found if found.exact else _loose(view, found.axes, found.reason)
     if all(a is b or machine.decide(E.le(b, a)) is True for a, b in zip(old, shape, strict=True)):
         return box(machine, view, shape, span)
-    storage = view.storage
-    most = E.const(1)
-    for size in storage.shape:
-        most = most * size
-    machine.check(
-        "ppl-view-size",
-        E.le(count * view.dtype.itemsize, most * storage.dtype.itemsize),
-        span,
-        told(f"{pretty(count)} <= {pretty(most)}", f"elements of the view <= {view.name}'s"),
-        f"the view is larger than `{view.name}`",
-        given=tuple(E.ge(size, 1) for size in shape),
-        facts=("PPL-A05",),
-        values=(("elements of the view", count), (f"elements of {view.name}", most)),
-    )
+    _not_larger(machine, view, shape, span)
     if not view.buffer.on_chip and views.is_whole(view):
         return views.redeclared(machine, view, shape, span)
     axes = [machine.axis(size) for size in shape]
@@ -519,6 +536,30 @@ def _as_shape(machine: Machine, view: View, shape: Sequence[Expr], span: Span) -
         # which elements it shows depends on where the channels and batches lie (OQ-07)
         machine.approximate(LedgerKind.OPAQUE, f"where the elements of {reason} lie is open", span)
     return _loose(view, axes, reason)
+
+
+def _not_larger(machine: Machine, view: View, shape: Sequence[Expr], span: Span) -> None:
+    """A view has no more bytes than the tensor that it is of."""
+    storage = view.storage
+    count, most = E.const(1), E.const(1)
+    for size in shape:
+        count = count * size
+    for size in storage.shape:
+        most = most * size
+    what = "elements"
+    if view.dtype.itemsize is not storage.dtype.itemsize:
+        count, most = count * view.dtype.itemsize, most * storage.dtype.itemsize
+        what = "bytes"
+    machine.check(
+        "ppl-view-size",
+        E.le(count, most),
+        span,
+        told(f"{pretty(count)} <= {pretty(most)}", f"{what} of the view <= {view.name}'s"),
+        f"the view is larger than `{view.name}`",
+        given=tuple(E.ge(size, 1) for size in shape),
+        facts=("PPL-A05",),
+        values=((f"{what} of the view", count), (f"{what} of {view.name}", most)),
+    )
 
 
 def _loose(view: View, axes: Sequence[Axis], reason: str) -> View:
