@@ -206,25 +206,29 @@ class Flow:
     def origins(self, read: Read) -> list[Read]:
         """The first reads of what may be undefined for this one, in program order."""
         found: dict[int, Read] = {}
-        passed: set[int] = set()
+        passed: dict[int, Read] = {}
         left = [read]
         while left:
             at = left.pop()
             if id(at) in passed:
                 continue
-            passed.add(id(at))
+            passed[id(at)] = at
             earlier = list(self._before(at))
             left += earlier
             if not earlier or not self._written_before(at):
                 found[id(at)] = at
+        if not found:  # all come round in loops: it begins where what wrote it may not have run
+            found = {n: at for n, at in passed.items() if not self._written_before(at, surely=True)}
         return sorted(found.values(), key=lambda origin: origin.access.order)
 
-    def _written_before(self, read: Read) -> bool:
+    def _written_before(self, read: Read, surely: bool = False) -> bool:
         """Whether some write of the text precedes a read: if not, it begins with what is there."""
-        access = read.access
-        writes = self.writes.get(id(access.view.storage), ())
-        return access.view.storage.initialised or any(
-            write.access.order < access.order for write in writes
+        access, view = read.access, read.access.view
+        return view.storage.initialised or any(
+            write.access.order < access.order
+            and not (surely and (write.partial or not dominates(write.access, access)))
+            and not (surely and not contains(write.access.view, view))
+            for write in self.writes.get(id(view.storage), ())
         )
 
     def _before(self, read: Read) -> Iterator[Read]:

@@ -436,3 +436,36 @@ def test_what_no_run_bears_out_is_undecided(monkeypatch: pytest.MonkeyPatch) -> 
     whole = stated(found, None, wanted=True, severity={})
     assert {d.severity for d in whole.diagnostics} == {"note"}
     assert {d.verdict for d in whole.diagnostics} == {"unknown"}
+
+
+ROUND = """\
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+# tilelint: contract (x: fp32[112, 60], n: 1..8)
+@nki.jit
+def round_and_round(x, n):
+    t = nl.ndarray((112, 60), dtype=nl.float32, buffer=nl.sbuf)
+    u = nl.ndarray((112, 60), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.dma_copy(dst=t, src=x)
+    for i in range(n):
+        if i == 2:
+            nisa.tensor_copy(dst=u, src=t)
+        if i >= 1:
+            nisa.tensor_tensor(dst=t, data1=t, data2=u, op=nl.add)
+    out = nl.ndarray((112, 60), dtype=x.dtype, buffer=nl.shared_hbm)
+    nisa.dma_copy(dst=out, src=t)
+    return out
+"""
+
+
+def test_what_comes_round_in_a_loop_begins_where_a_run_says_that_it_does(tmp_path: Path) -> None:
+    """Each of the tiles is written from the other one, which may be undefined itself."""
+    path = tmp_path / "k.py"
+    path.write_text(ROUND, encoding="utf-8")
+    [result] = mark([check(path)], jobs=1)
+    found = [d for d in result.diagnostics if d.rule == "uninitialised-read"]
+    assert [(d.span.line, d.replay) for d in found] == [(16, "confirmed")], found
+    assert found[0].message.startswith("`u` is read before")
