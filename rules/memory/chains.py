@@ -187,7 +187,8 @@ def _in_turns(call: _Call, calls: Sequence[_Call], table: Index) -> Iterator[Che
     Its own chain: one that was begun with that result, which nothing has taken or written since.
     """
     result = call.result(table)
-    first = [each for each in calls if each.begins]
+    # a reset that is read out nowhere may be the beginning of the same chain, once more
+    first = [each for each in calls if each.begins and each.used and each.used.to]
     begun = [begin for each in first if (begin := each.result(table)) is not None]
     if result is None:
         return

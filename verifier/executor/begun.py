@@ -63,8 +63,11 @@ class Begun:
                 chain.open &= ~np.isin(chain.places, places).any(axis=1)
 
     def begins(self, lanes: range, to: Bound | None) -> None:
-        """A call sets accumulators anew, and reads them out into ``to``, if it does."""
-        for chain in self._chains:
+        """A call sets accumulators anew, and reads them out into ``to``, if it does.
+
+        One that is read out nowhere may begin the same chain once more.
+        """
+        for chain in self._chains if to is not None else ():
             chain.ended |= np.isin(np.arange(chain.lanes.start, chain.lanes.stop), lanes)
         places = None if to is None else _places(to)
         if to is None or places is None or places.size % max(len(lanes), 1):
