@@ -13,7 +13,7 @@ from verifier.symbolic.tensors import Axis, View
 from verifier.symbolic.views.common import conjuncts
 
 #: places along an axis that are looked at one by one
-_NUMBERS = 128
+_NUMBERS = 200
 
 
 class Ranges:
