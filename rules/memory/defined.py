@@ -137,17 +137,19 @@ class Flow:
         first = flow.reads
         for _ in range(_ROUNDS):
             flow.reads = {at: [replace(read) for read in reads] for at, reads in first.items()}
-            flow._settle()
+            flow.settle()
             if not flow._taken(first):
                 break
         return flow
 
-    def _settle(self) -> None:
+    def settle(self) -> None:
+        """Settle all reads but those that are done."""
         self._phi.clear()
         for operation in sorted(self.table.trace.operations, key=lambda op: op.order):
             for read in self.reads.get(id(operation), ()):
                 known = Ranges(read.access, self.table.assumed(operation.order))
-                _Definition(self, read, known).settle()
+                if not read.done:
+                    _Definition(self, read, known).settle()
 
     def _taken(self, first: dict[int, list[Read]]) -> bool:
         """Note what a round found of what comes round; whether it was less than was taken."""

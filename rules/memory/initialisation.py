@@ -11,6 +11,7 @@ from rules.beta1 import TWINS
 from rules.memory import examples
 from rules.memory.cases import Copy, contains, copy, covered_point, dominates
 from rules.memory.defined import Flow, Read, Write, regions
+from rules.memory.relief import Relief
 from rules.memory.runtime import covered_there
 from rules.memory.samples import determined, possible
 from rules.memory.words import (
@@ -54,13 +55,14 @@ def uninitialised_reads(trace: Trace, target: Target) -> Iterable[Check]:
     """
     table = index(trace)
     flow = Flow.of(table, target)
+    relief = Relief(flow)
     judged: list[Read] = []
     found: dict[int, list[Check]] = {}
     for read in flow.in_order():
         storage = read.access.view.storage
         if not read.decides or (_exempt(storage) and read.demand is E.TRUE):
             continue
-        origin = _origin(flow, table, read)
+        origin = _origin(flow, table, read, relief)
         if read.demand is E.TRUE or (origin is read and _said(judged, read)):
             yield _read_check(read, read, table, E.TRUE, "")
             continue
@@ -81,17 +83,21 @@ def uninitialised_reads(trace: Trace, target: Target) -> Iterable[Check]:
         yield from _together(checks)
 
 
-def _origin(flow: Flow, table: Index, read: Read) -> Read:
-    """The read to speak of: the first of a tensor that is not written from end to end."""
+def _origin(flow: Flow, table: Index, read: Read, relief: Relief) -> Read:
+    """The read to speak of: the first of a tensor that is not written from end to end.
+
+    Of several, one without which nothing undefined would decide.
+    """
     if read.demand is E.TRUE:
         return read
     found = flow.origins(read) or [read]
+    partly: list[Read] = []
     for origin in found:
         view = origin.access.view
         writes = table.uses(view.storage).writes
         if not writes or not view.exact or partly_written(view, writes):
-            return origin
-    return found[0]
+            partly.append(origin)
+    return relief.cause(read, partly or found[:1])
 
 
 def _spoiling(flow: Flow, table: Index, read: Read, origin: Read, reason: str) -> list[Read]:
