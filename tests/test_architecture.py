@@ -502,6 +502,7 @@ OWN_NUMBERS = {
     "rules/memory/accumulation.py:_MOST_WAYS",
     "rules/memory/capacity.py:_TYPICAL",
     "rules/memory/defined.py:_LARGEST",
+    "rules/memory/formulas.py:_NUMBERS",
     "rules/memory/numbers.py:_DEPTH",
     "rules/memory/passes.py:_MOST",
     "rules/memory/samples.py:_SIZES",
