@@ -9,6 +9,7 @@ from typing import Final
 from rules.memory.capacity import Limit, first_excess, peak_checks, totals
 from rules.memory.order import Barriers, Foreign, disordered, reader, reads_of_others
 from rules.tpu.ppl_kit import declare, example
+from verifier.hardware import dtypes as dt
 from verifier.hardware.chips import Chip
 from verifier.hardware.memories import Buffer
 from verifier.rulebase import COMPILED, Check, Monitor, Note, Replayed, Shown
@@ -25,7 +26,7 @@ from verifier.symbolic.memory.index import index
 from verifier.symbolic.memory.lives import crosses_stages, pipelined
 from verifier.symbolic.memory.sizes import lane_bytes
 from verifier.symbolic.pretty import pretty
-from verifier.symbolic.tensors import StorageKind
+from verifier.symbolic.tensors import Storage, StorageKind
 from verifier.symbolic.trace import Trace
 
 # ----------------------------------------------------------------------------- capacity
@@ -59,6 +60,26 @@ def _lanes(chip: Chip) -> Limit:
     )
 
 
+def _shared(chip: Chip) -> Limit:
+    """The memory that cores share, as a capacity."""
+    return Limit(
+        _bytes,
+        chip.l2_bytes,
+        "bytes",
+        f"L2 memory of {chip.name}",
+        "PPL-A07",
+        "keep in global memory what does not fit, or share smaller blocks",
+        together=True,
+    )
+
+
+def _bytes(storage: Storage) -> Expr:
+    total = storage.dtype.bits
+    for size in storage.shape:
+        total = total * size
+    return E.ceildiv(total, dt.BYTE)
+
+
 def fitting(trace: Trace, chip: Chip) -> tuple[Bool, ...]:
     """What holds of the sizes if the kernel compiles: every peak of local memory fits."""
     most = limit(trace, chip, settle=False)
@@ -68,6 +89,12 @@ def fitting(trace: Trace, chip: Chip) -> tuple[Bool, ...]:
 def local_capacity(trace: Trace, chip: Chip) -> Iterable[Check]:
     """The peak of live bytes per lane fits."""
     yield from peak_checks(trace, Buffer.LOCAL, limit(trace, chip))
+
+
+def shared_capacity(trace: Trace, chip: Chip) -> Iterable[Check]:
+    """The peak of live bytes fits into the memory that cores share."""
+    if chip.l2_bytes:  # see ppl-chip-dtype for chips without
+        yield from peak_checks(trace, Buffer.L2, _shared(chip))
 
 
 def lanes_lived(event: LanesLived, chip: Chip) -> Iterator[Check]:
@@ -277,6 +304,11 @@ if pl.get_core_index() == 0:
     "out_ptr: fp16[1, 32, 1, 48], src_ptr: fp16[1, 32, 1, 48]",
     "bm1690",
 )
+_SHARED_FITS: Final = (
+    _EXCHANGE.replace("bm1690", "sg2260e")
+    .replace("pl.gtensor([1, 32, 1, 48], pl.L2", "pl.gtensor([1, 32, 2048, 96], pl.L2")
+    .replace("shared.view()", "shared.sub_view([1, 32, 1, 48], [0, 0, 0, 0])")
+)
 
 
 declare(
@@ -361,5 +393,19 @@ pl.dma.store(pl.gtensor([1, 65, 1, 48], pl.GLOBAL, out_ptr).view(), a)
     ),
     _BLOCKS,
     severity="note",
+    replayed=COMPILED,
+)
+declare(
+    "ppl-shared-capacity",
+    "PPL077",
+    "trace",
+    "the tensors in L2 that are live at once fit there",
+    "All cores share one L2 memory. The compiler places its tensors by their lifetimes; what does "
+    "not fit ends with the error code of address assignment.",
+    ("PPL-A07", "CHIP-05", "CHIP-06"),
+    shared_capacity,
+    _SHARED_FITS.replace("2048", "4096"),
+    _SHARED_FITS,
+    gather=True,
     replayed=COMPILED,
 )

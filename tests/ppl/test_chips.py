@@ -145,6 +145,30 @@ def test_shared_memory_is_there_on_some_chips(tmp_path: Path) -> None:
     assert found.verdict == "always" and "L2" in found.message
 
 
+@pytest.mark.parametrize(
+    ("chip", "rows", "fits"),
+    [("sg2260e", 2048, True), ("sg2260e", 4097, False), ("bm1690", 4097, True)],
+)
+def test_what_cores_share_has_to_fit(tmp_path: Path, chip: str, rows: int, fits: bool) -> None:
+    """16 MiB, or 128: 2048 rows of 64 channels and 32 words are 16 MiB."""
+    text = f"""\
+@ppl.jit
+def shared(out_ptr, src_ptr):
+    part = [1, 64, 1, 32]
+    l2 = pl.gtensor([1, 64, {rows}, 32], pl.L2, dtype=pl.float32)
+    a = pl.make_tensor(part, pl.float32)
+    pl.dma.load(a, pl.gtensor(part, pl.GLOBAL, src_ptr).view())
+    if pl.get_core_index() == 0:
+        pl.dma.store(l2.sub_view(part, [0, 0, 0, 0]), a)
+    pl.sync()
+    pl.dma.load(a, l2.sub_view(part, [0, 0, 0, 0]))
+    if pl.get_core_index() == 0:
+        pl.dma.store(pl.gtensor(part, pl.GLOBAL, out_ptr).view(), a)
+"""
+    found = rules(check(tmp_path, text, chip))
+    assert found == ({} if fits else {"ppl-shared-capacity": "always"})
+
+
 EXCHANGED = """\
 # tilelint: contract (out_ptr: fp32[64, 500], src_ptr: fp32[64, 500], tmp_ptr: fp32[64, 500])
 @ppl.jit
