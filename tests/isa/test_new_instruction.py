@@ -41,7 +41,7 @@ class Case:
 
 NKI = Case(
     name="isa.frobnicate",
-    described="verifier/dialects/nki/isa/reductions.py",
+    described="verifier/dialects/nki/isa/selections.py",
     description="""
 FROBNICATE: Final = Instruction(
     name="isa.frobnicate",
