@@ -367,6 +367,8 @@ def _check_indices(
         mode = operation.value("oob_mode")
         if not outside or (isinstance(mode, Enumerator) and mode.name == "skip"):
             continue
+        if found.view is not None and not (found.view.indirect or found.view.placed):
+            continue  # the slice has been reported where it was made
         _astray(machine, operation, role, found, outside)
 
 
