@@ -47,6 +47,7 @@ from verifier.symbolic.memory.index import (
 )
 from verifier.symbolic.memory.index import Index as Table
 from verifier.symbolic.regions import exists
+from verifier.symbolic.roles import INDEX
 from verifier.symbolic.tensors import LoopKind, Storage, StorageKind, View
 from verifier.symbolic.trace import Operation
 
@@ -297,8 +298,7 @@ class _Seen:
         instruction = operation.instruction
         entries = instruction.footprint.reads_of(access.role) if instruction is not None else ()
         if not entries:
-            index = access.role.endswith(".index")
-            yield Read(access, "it is an index" if index else "it is used")
+            yield Read(access, "it is an index" if access.role.endswith(INDEX) else "it is used")
         for entry in entries:
             yield from self._entry(access, entry)
 

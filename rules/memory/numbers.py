@@ -15,17 +15,15 @@ from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.instruction import Trait
-from verifier.symbolic.memory.content import filled, moved
+from verifier.symbolic.memory.content import filled, moved, skips
 from verifier.symbolic.memory.index import Access, Index
+from verifier.symbolic.roles import INDEX
 from verifier.symbolic.tensors import Axis, Loop, LoopKind, Storage, StorageKind, View
 from verifier.symbolic.trace import Operation
-from verifier.symbolic.values import Enumerator
 from verifier.symbolic.views import is_whole
 
 #: how many writes lie between what sets a number and what it places, at most
 _DEPTH: Final = 8
-#: the end of the role of a tile whose numbers say where an operand lies
-_INDICES: Final = ".index"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +94,7 @@ def _writers(writes: Sequence[Access], view: View, at: _At) -> tuple[Access | No
             and all(fact in at.path for fact in write.path)
             and not write.given
             and not write.operation.adds
-            and not _leaves(write.operation)
+            and not skips(write.operation)
             and _covers(write.view, view)
         ),
         None,
@@ -116,12 +114,6 @@ def _writers(writes: Sequence[Access], view: View, at: _At) -> tuple[Access | No
         )
     ]
     return last, found
-
-
-def _leaves(operation: Operation) -> bool:
-    """Whether a transfer may leave elements as they were: what lies outside is skipped."""
-    mode = operation.value("oob_mode")
-    return isinstance(mode, Enumerator) and mode.name == "skip"
 
 
 def _covers(write: View, read: View) -> bool:
@@ -196,7 +188,7 @@ def _handed_on(operation: Operation) -> View | None:
     if Trait.REGISTERS in traits and len(operation.reads) == 1:
         role = operation.reads[0][0]
     if role is None:
-        rest = [(name, view) for name, view in operation.reads if not name.endswith(_INDICES)]
+        rest = [(name, view) for name, view in operation.reads if not name.endswith(INDEX)]
         if len(rest) == len(operation.reads) or len(rest) != 1:
             return None
         if moved(replace(operation, reads=tuple(rest))) is None:

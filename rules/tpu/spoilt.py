@@ -25,6 +25,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.effects import Carried, Index
 from verifier.symbolic.expr import Bool, Expr, Sym
 from verifier.symbolic.lanes import Quad, SystemTensor
+from verifier.symbolic.memory.content import stored
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +109,7 @@ def why_it_decides(read: Use) -> str:
         if to is None:
             return "it is used"
         if isinstance(to.tensor, SystemTensor):
-            return f"it is stored to `{to.tensor.address.storage.name}`"
+            return stored(read.operation, to.role)
     return ""
 
 

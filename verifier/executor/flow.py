@@ -22,6 +22,7 @@ from verifier.hardware.memories import Buffer
 from verifier.source.ir import Span
 from verifier.symbolic.effects import ACCUMULATORS, AccumulatorFile
 from verifier.symbolic.memory.events import Origin, UndefinedRead
+from verifier.symbolic.roles import INDEX
 from verifier.symbolic.tensors import StorageKind
 from verifier.symbolic.trace import Operation
 
@@ -230,7 +231,7 @@ class Flow:
         lost = np.where(missing, found.memory.reads(found.place), 0)
         new = missing & (lost == 0)
         if role != self._steps.own_sum and bool(new.any()):
-            span = self._steps.operation.span_of(role.partition(".index")[0].partition("[")[0])
+            span = self._steps.operation.span_of(role.partition(INDEX)[0].partition("[")[0])
             origin = first_read(found.memory, span)
             if not self._postponed(found, origin):
                 lost = np.where(new, self._origins.number(origin), lost)

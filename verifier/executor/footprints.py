@@ -26,6 +26,7 @@ from verifier.symbolic.effects import (
     Writes,
 )
 from verifier.symbolic.expr import Expr
+from verifier.symbolic.roles import INDEX
 from verifier.symbolic.tensors import View
 from verifier.symbolic.trace import Operation
 
@@ -155,7 +156,7 @@ def route_to(
 def routes_of(operation: Operation, bounds: Mapping[str, Bound], role: str) -> list[Route]:
     """What becomes of an operand."""
     instruction = operation.instruction
-    if ".index" in role:
+    if INDEX in role:
         return [Route(_WHOLE, _INDEX.why)]
     if instruction is None:
         return [Route(_WHOLE, _UNKNOWN.why)]

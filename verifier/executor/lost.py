@@ -18,7 +18,7 @@ from verifier.executor.lanes import ByteMemory, Bytes, Place, Quad
 from verifier.hardware.memories import Buffer
 from verifier.symbolic import expr as E
 from verifier.symbolic.effects import Decides, Reads
-from verifier.symbolic.lanes import SystemTensor
+from verifier.symbolic.memory.content import stored
 from verifier.symbolic.memory.events import UndefinedLanes
 from verifier.symbolic.trace import Operation
 
@@ -206,12 +206,3 @@ def _fates(
         else:
             found.append(("", entry))
     return found
-
-
-def stored(operation: Operation, role: str) -> str:
-    """How messages say that something is stored to what an operand is."""
-    for touch in operation.touches:
-        if touch.role == role and isinstance(touch.tensor, SystemTensor):
-            return f"it is stored to `{touch.tensor.address.storage.name}`"
-    view = operation.view(role)
-    return f"it is stored to `{view.name}`" if view is not None else "it is stored"

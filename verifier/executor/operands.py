@@ -28,11 +28,11 @@ from verifier.symbolic import views
 from verifier.symbolic.effects import Effect
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.instruction import Trait
-from verifier.symbolic.memory.content import written
+from verifier.symbolic.memory.content import skips, written
 from verifier.symbolic.memory.events import Added, Awaited, Outside
+from verifier.symbolic.roles import INDEX
 from verifier.symbolic.tensors import Storage, StorageKind, View
 from verifier.symbolic.trace import Operation
-from verifier.symbolic.values import Enumerator
 
 if TYPE_CHECKING:
     from verifier.executor.machine import ConcreteMachine
@@ -309,10 +309,10 @@ def execute(machine: ConcreteMachine, operation: Operation) -> None:
     """Check what an operation reads, compute it, and note what it wrote."""
     bounds: dict[str, Bound] = {}
     for number, (role, view) in enumerate(operation.reads):
-        if role.endswith(_INDEX):
+        if role.endswith(INDEX):
             bounds[f"{role}{number}"] = found = bound_of(machine, view)
             if not _written(found):
-                index = role.removesuffix(_INDEX)
+                index = role.removesuffix(INDEX)
                 machine.origins.decided(operation, index, found, "it is an index")
     for role, operand in operation.operands.items():
         if isinstance(operand.value, View):
@@ -352,10 +352,6 @@ def examine(machine: ConcreteMachine, operation: Operation) -> None:
             machine.touch(found.memory)
 
 
-#: the end of the role of a tile whose numbers say where an operand lies
-_INDEX = ".index"
-
-
 def _check_indices(
     machine: ConcreteMachine, operation: Operation, bounds: dict[str, Bound]
 ) -> None:
@@ -364,8 +360,7 @@ def _check_indices(
     """
     for role, found in bounds.items():
         outside = found.place.outside if isinstance(found.place, Gather) else ""
-        mode = operation.value("oob_mode")
-        if not outside or (isinstance(mode, Enumerator) and mode.name == "skip"):
+        if not outside or skips(operation):
             continue
         if found.view is not None and not (found.view.indirect or found.view.placed):
             continue  # the slice has been reported where it was made
@@ -382,7 +377,7 @@ def _astray(
 
 def steps_of(machine: ConcreteMachine, operation: Operation, bounds: dict[str, Bound]) -> Steps:
     """How to run an operation on tensors of these templates."""
-    indices = tuple(role for role in bounds if _INDEX in role)
+    indices = tuple(role for role in bounds if INDEX in role)
     reads = (*indices, *(role for role, _ in operation.reads if role in bounds))
     writes = tuple(role for role, _ in operation.writes if role in bounds)
     buffers = {role: found.memory.template.buffer for role, found in bounds.items()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from verifier.hardware.capabilities import Capability
 from verifier.hardware.memories import Buffer
@@ -13,6 +13,9 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.effects import ALWAYS, Call, When
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.tensors import View
+
+#: the end of the role of a tile whose numbers say where an operand lies
+INDEX: Final = ".index"
 
 
 class Takes(Enum):

@@ -14,6 +14,7 @@ from verifier.hardware.targets import Target, needing
 from verifier.rulebase import Check, Rule
 from verifier.symbolic import expr as E
 from verifier.symbolic.instruction import Trait
+from verifier.symbolic.memory.content import skips
 from verifier.symbolic.tensors import View
 from verifier.symbolic.trace import Operation
 
@@ -239,8 +240,8 @@ register(
 
 
 def _oob_mode(op: Operation, target: Target) -> Iterator[Check]:
-    skips = kit.described(op).skips
-    if skips is None or kit.choice(op.value("oob_mode")) != "skip":
+    described = kit.described(op).skips
+    if described is None or not skips(op):
         return
     value = op.value("srcs")
     sources = value if isinstance(value, tuple) else (op.view("src"),)
@@ -253,9 +254,9 @@ def _oob_mode(op: Operation, target: Target) -> Iterator[Check]:
         E.truth(any(view.indirect for view in views)),
         "an operand is addressed at run time",
         "oob_mode skip has nothing to skip: every address of this DMA is static",
-        skips.fact,
+        described.fact,
         about=(),
-        severity="note" if skips.advice else None,  # nothing is skipped then
+        severity="note" if described.advice else None,  # nothing is skipped then
     )
 
 

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 from rules.beta1 import TWINS
 from rules.memory.words import highest, lowest
-from rules.nki import kit
 from rules.nki.kit import check, register
 from rules.nki.samples import variants
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Rule
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
+from verifier.symbolic.memory.content import skips
 from verifier.symbolic.pretty import pretty
 from verifier.symbolic.tensors import View
 from verifier.symbolic.trace import Operation
@@ -238,7 +238,7 @@ register(
 def _fits_somewhere(op: Operation, target: Target) -> Iterator[Check]:
     """From its first to its last element, a view with a run-time offset is no longer than the
     tensor: otherwise part of it lies outside, whatever the offset."""
-    if kit.choice(op.value("oob_mode")) == "skip":
+    if skips(op):
         return
     for role, view in (*op.reads, *op.writes):
         if not view.indirect:

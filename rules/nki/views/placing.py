@@ -15,6 +15,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic import views
 from verifier.symbolic.effects import Carried, Decides
 from verifier.symbolic.instruction import Instruction, Trait
+from verifier.symbolic.memory.content import skips
 from verifier.symbolic.memory.events import Outside
 from verifier.symbolic.memory.index import Index, index
 from verifier.symbolic.pretty import pretty
@@ -26,7 +27,7 @@ def _stays_inside(trace: Trace, target: Target) -> Iterator[Check]:
     """Where the device says where an access lies, all of it lies in the tensor."""
     table = index(trace)
     for op in trace.operations:
-        if kit.choice(op.value("oob_mode")) == "skip":
+        if skips(op):
             continue
         around = tuple(loop.within for loop in op.loops)
         for placed in _all_placed(op, target):

@@ -19,7 +19,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.expr import FALSE, Bool, Expr
 from verifier.symbolic.instruction import Instruction
 from verifier.symbolic.machine import Arg, Call, Machine
-from verifier.symbolic.roles import Role, Takes
+from verifier.symbolic.roles import INDEX, Role, Takes
 from verifier.symbolic.tensors import DType, Operand, StorageKind, View
 from verifier.symbolic.trace import LedgerKind, Operation
 from verifier.symbolic.values import (
@@ -447,7 +447,7 @@ def _gather_tile(
     view = views.use(machine, view, mask, operand.span, skips=gathered.skips)
     gathered.operands[name] = replace(operand, value=view)
     gathered.reads.extend(
-        (f"{name}.index", views.use(machine, index, None, operand.span)) for index in view.indices
+        (name + INDEX, views.use(machine, index, None, operand.span)) for index in view.indices
     )
     footprint = instruction.footprint
     if footprint.reads_of(name):

@@ -13,6 +13,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.effects import Accumulation, Carried, Effect
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.instruction import Trait
+from verifier.symbolic.lanes import SystemTensor
 from verifier.symbolic.tensors import DType
 from verifier.symbolic.trace import Operation
 from verifier.symbolic.values import ApiRef, Enumerator
@@ -83,6 +84,21 @@ def _everywhere(operation: Operation) -> object:
     given = {write.constant for write in instruction.footprint.writes_of(role)}
     held = given.pop() if len(given) == 1 else None
     return operation.value(held) if isinstance(held, str) else held
+
+
+def skips(operation: Operation) -> bool:
+    """Whether a transfer leaves elements as they are where it would lie outside of its tensors."""
+    mode = operation.value("oob_mode")
+    return isinstance(mode, Enumerator) and mode.name == "skip"
+
+
+def stored(operation: Operation, role: str) -> str:
+    """How messages say that something is stored to what an operand is."""
+    for touch in operation.touches:
+        if touch.role == role and isinstance(touch.tensor, SystemTensor):
+            return f"it is stored to `{touch.tensor.address.storage.name}`"
+    view = operation.view(role)
+    return f"it is stored to `{view.name}`" if view is not None else "it is stored"
 
 
 def combines(operation: Operation) -> str:
