@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import sys
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -140,3 +142,21 @@ def test_what_reaches_outside_is_cut(offset: int, strides: Four) -> None:
     }
     for byte in range(size):
         assert memory.written(system_place(byte, (1, 1, 1, 1), (1, 1, 1, 1), 1)) is (byte in meant)
+
+
+def resident() -> int:
+    """Bytes of this process that take memory."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc says what takes memory")
+def test_what_nothing_touches_takes_no_memory() -> None:
+    lane, lanes, dtype = 1 << 19, 64, np.dtype(np.float32)
+    memory = ByteMemory(lane * lanes, watched=True)
+    place = local_place(lanes, lane, 128, (1, lanes, 1, 32), (32, 32, 32, 1), 4)
+    before = resident()
+    memory.write(place, np.ones((1, lanes, 1, 32), dtype))
+    memory.spoil(place, np.ones((1, lanes, 1, 32), np.uint8))
+    assert not memory.written(place)
+    assert memory.read(place, dtype).shape == (1, lanes, 1, 32)
+    assert resident() - before < 8 << 20

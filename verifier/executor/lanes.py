@@ -8,7 +8,9 @@ the end of a lane lands in the next one, as on the device (ADR-10).
 
 from __future__ import annotations
 
+import mmap
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from math import prod
 from typing import Any, Final, TypeAlias
@@ -26,8 +28,33 @@ _WORDS: Final = {size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)}
 _ONES: Final = {size: int.from_bytes(b"\1" * size, "little") for size in _WORDS}
 
 
+#: bytes from which on only the pages of an array that are touched take memory
+_SPARSE: Final = 1 << 20
+
+
 class OutsideError(Exception):
     """An access to bytes that are not there."""
+
+
+def cleared(size: int, dtype: Any = np.uint8) -> Array:
+    """Zeros, at least one: what nothing touches of many takes no memory.
+
+    NumPy asks for huge pages where they may be had: a few bytes in every lane would take all of a
+    chip's local memory, in each record of it.
+    """
+    kind = np.dtype(dtype)
+    size = max(1, size)
+    if size * kind.itemsize < _SPARSE:
+        return np.zeros(size, kind)
+    try:
+        pages = mmap.mmap(-1, size * kind.itemsize)
+    except OSError as error:
+        raise MemoryError(f"{size * kind.itemsize} bytes") from error
+    plain = getattr(mmap, "MADV_NOHUGEPAGE", None)  # Linux
+    if plain is not None:
+        with suppress(OSError):  # a kernel that knows no huge pages
+            pages.madvise(plain)
+    return np.frombuffer(pages, kind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,12 +249,12 @@ class ByteMemory:
 
     def materialise(self) -> Bytes:
         if self.data is None:
-            self.data = np.zeros(max(1, self.size), np.uint8)
+            self.data = cleared(self.size)
         return self.data
 
     def _record(self) -> Bytes:
         if self.flags is None:
-            self.flags = np.zeros(max(1, self.size), np.uint8)
+            self.flags = cleared(self.size)
         return self.flags
 
     def _windows(self, buffer: Bytes, place: Place, dtype: np.dtype[Any]) -> Iterator[Any]:
@@ -295,7 +322,7 @@ class ByteMemory:
         one = word.type(_ONES[place.itemsize])
         if self.watched:
             if self.stored is None:
-                self.stored = np.zeros(max(1, self.size), np.uint8)
+                self.stored = cleared(self.size)
             for _, window in self._windows(self.stored, place, word):
                 window[...] = one
         if self.full or not self.tracked:
@@ -314,7 +341,7 @@ class ByteMemory:
         if self.full or not self.tracked:
             return
         if self.origins is None:
-            self.origins = np.zeros(max(1, self.size), np.uint8)
+            self.origins = cleared(self.size)
         word = _WORDS[place.itemsize]
         ones = word.type(_ONES[place.itemsize])
         self._put(self.origins, place, origins.astype(word) * ones)

@@ -14,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from verifier.executor.lanes import ByteMemory, Place
+from verifier.executor.lanes import ByteMemory, Place, cleared
 from verifier.source.ir import Span
 from verifier.symbolic.memory.events import CoresMet, Deed, Visit
 
@@ -26,7 +26,7 @@ _Stamps = NDArray[np.int32]
 
 
 def _none(size: int) -> _Stamps:
-    return np.zeros(max(1, size), _STAMP)
+    return cleared(size, _STAMP)
 
 
 @dataclass(frozen=True, slots=True)

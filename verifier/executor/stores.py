@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verifier.executor.instances import settled
-from verifier.executor.lanes import Array, Block, ByteMemory, Place
+from verifier.executor.lanes import Array, Block, ByteMemory, Place, cleared
 from verifier.executor.programs import Program
 from verifier.source.ir import Span
 from verifier.symbolic.memory.content import constant, determined, moved
@@ -99,7 +99,7 @@ class Stores:
         changed = held != memory.read(place, _bits(place)) if self.numbers else None
         stamps = self._last.get(memory)
         if stamps is None:
-            stamps = self._last[memory] = np.zeros(max(1, memory.size), _STAMP)
+            stamps = self._last[memory] = cleared(memory.size, _STAMP)
         others: set[int] = set()
         for block, window in _stamps(stamps, place):
             first, last = block.channels
