@@ -8,7 +8,7 @@ which one call may come before another; a run keeps it per lane.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from rules.memory import examples
@@ -130,8 +130,10 @@ def chains(trace: Trace, target: Target) -> Iterator[Check]:
         for call in found:
             if call.used is None or call.used.continues:
                 yield from _continued(call, found)
+        first = {call: _first_read(call, found) for call in found}
+        for call in found:
             if call.used is not None and call.used.continues:
-                yield from _in_turns(call, found, table)
+                yield from _in_turns(call, first, table)
 
 
 def _calls(trace: Trace, target: Target) -> dict[str, list[_Call]]:
@@ -181,35 +183,70 @@ def _continued(call: _Call, calls: Sequence[_Call]) -> Iterator[Check]:
             yield _between(call, other, wrong, formula, exact, given, level)
 
 
-def _in_turns(call: _Call, calls: Sequence[_Call], table: Index) -> Iterator[Check]:
+def _in_turns(call: _Call, first: Mapping[_Call, bool | None], table: Index) -> Iterator[Check]:
     """What a call goes on from is its own chain, if its result holds a part of that.
 
-    Its own chain: one that was begun with that result, which nothing has taken or written since.
+    Its own chain: one that was read out first into that result, which nothing has taken or written
+    since. ``first`` is as in :func:`_first_read`, for all calls of the engine.
     """
     result = call.result(table)
-    # a reset that is read out nowhere may be the beginning of the same chain, once more
-    first = [each for each in calls if each.begins and each.used and each.used.to]
-    begun = [begin for each in first if (begin := each.result(table)) is not None]
-    if result is None:
+    if result is None or first[call]:
         return
     wrong, access = ended_fault(call.access.operation), call.access
     uses = table.uses(result.view.storage)
-    own = {id(each.access.operation) for each in calls if not each.begins}
+    begins = [each for each in first if each.begins]
+    owners = [each for each in first if first[each] is not False]
+    own = {id(each.access.operation) for each in first if not first[each]}
+    followed = all(each is not None for each in first.values())
     taken = [*uses.reads, *uses.targets]
     taken += [write for write in uses.writes if id(write.operation) not in own]
     known = Known((*access.path, *access.ranges), access.loops)
-    for begin in begun:
+    for begin in (found for each in owners if (found := each.result(table)) is not None):
         if begin.view.storage is not result.view.storage:
             continue
         for level, way in preceding(begin, result):
             over, exact = renewed(result, taken, way, level)
-            others = (w for each in first for w in between(each.access, way, level, access))
-            other, sure, _ = covered(others, access.view, known)
-            if over is E.TRUE or (sure and other is E.FALSE):
+            if over is E.TRUE:
                 continue
-            formula = E.implies(other if sure else E.TRUE, over)
+            # another chain is set, and read out
+            ended, sure = E.TRUE, True
+            for those in (begins, owners):
+                ways = (w for each in those for w in between(each.access, way, level, access))
+                part, follows, _ = covered(ways, access.view, known)
+                ended, sure = E.and_(ended, part if follows else E.TRUE), sure and follows
+            if ended is E.FALSE:
+                continue
+            formula = E.implies(ended, over)
             given = (*access.ranges, *result.ranges, *way.ranges)
-            yield _check(call, wrong, formula, exact and sure, given)
+            yield _check(call, wrong, formula, exact and sure and followed, given)
+
+
+def _first_read(call: _Call, calls: Sequence[_Call]) -> bool | None:
+    """Whether a call is the first to read a chain out; None: that hangs on more than is followed.
+
+    A reset that is read out nowhere begins the chain of whatever it is read out into first: that
+    may be the tile of an earlier chain, which is begun once more.
+    """
+    used = call.used
+    if used is None or not used.to or used.begins:
+        return used is not None and used.begins and bool(used.to)
+    reads = [each for each in calls if each.used is not None and each.used.to]
+    begins = [each for each in calls if each.begins]
+    bare = [each for each in begins if each not in reads]
+    if not any(_last(each, (*reads, *bare), call) for each in bare):
+        return False
+    return None if any(_last(each, begins, call) for each in reads) else True
+
+
+def _last(earlier: _Call, ends: Sequence[_Call], later: _Call) -> bool:
+    """Whether a call may come before another one with none of ``ends`` in between."""
+    access = later.access
+    for level, way in preceding(earlier.access, access):
+        formula, _ = renewed(access, [end.access for end in ends], way, level)
+        known = Known((*access.path, *access.ranges, *way.ranges), (*access.loops, *way.private))
+        if known.decide(formula) is not True:
+            return True
+    return False
 
 
 def _suits(other: _Call, call: _Call) -> bool:

@@ -110,7 +110,7 @@ class Accumulators:
             self._begun.setdefault(key, Begun()).begins(lanes, to)
             return False
         begun = self._begun.get(key)
-        return begun is not None and to is not None and begun.ended(lanes, to)
+        return begun is not None and to is not None and begun.goes_on(lanes, to)
 
     def _spoil(self, lanes: list[_Lane], used: Accumulation, lost: Lost | None) -> None:
         """What is undefined afterwards: what was, if it stays, and what goes into it."""
