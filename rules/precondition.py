@@ -6,7 +6,7 @@ The rule looks at no operation: it sums up what the others have found, once all 
 from __future__ import annotations
 
 from verifier.dialects.names import NKI, OKK, PPL
-from verifier.rulebase import Replayed, Rule, Shown, register
+from verifier.rulebase import On, Replayed, Rule, Shown, register
 
 _ROWS = """\
 import nki
@@ -45,7 +45,7 @@ register(
             "inputs, too."
         ),
         facts=(),
-        on="host",
+        on=On.HOST,
         replayed=Replayed(Shown.NEVER, why="it stands for several findings: they are run"),
         dialects=(NKI, OKK, PPL),
         failing=_ROWS.replace("SAID", "f <= 2000"),
@@ -77,7 +77,7 @@ register(
             "or let it take these."
         ),
         facts=(),
-        on="host",
+        on=On.HOST,
         replayed=Replayed(Shown.NEVER, why="it is about a call that the replay does not make"),
         dialects=(NKI, OKK, PPL),
         failing=_ROWS.replace("SAID", "f % 2 == 0") + _LAUNCHED.replace("COLUMNS", "65536"),

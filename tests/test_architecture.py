@@ -375,6 +375,32 @@ def test_no_rule_goes_by_the_name_of_an_instruction() -> None:
     assert wrong == []
 
 
+def _names_a_generation(node: ast.Compare) -> bool:
+    sides = [node.left, *node.comparators]
+    asked = any(re.search(r"\.(api|dialect|generation\.name)$", ast.unparse(s)) for s in sides)
+    return asked or any(isinstance(s, ast.Name) and s.id in {"NKI", "OKK", "PPL"} for s in sides)
+
+
+def test_no_rule_goes_by_the_name_of_a_dialect_or_of_a_generation() -> None:
+    """What they have otherwise than others are properties, which stand beside their sources."""
+    wrong = []
+    for path in sources():
+        # what finds rules, and the frames of examples, deal with names
+        if unit(module_name(path)) != "rules" or path.parent.name == "rows":
+            continue
+        for node in ast.walk(parsed(path)):
+            if isinstance(node, ast.Compare):
+                found = _names_a_generation(node)
+            elif isinstance(node, ast.Call):
+                asks = ast.unparse(node.func).endswith("at_least")
+                found = asks and any(map(_texts, node.args))
+            else:
+                continue
+            if found:
+                wrong.append(f"{path.relative_to(ROOT)}:{node.lineno}: {ast.unparse(node)}")
+    assert wrong == []
+
+
 def tracked() -> list[Path]:
     try:
         listing = subprocess.run(

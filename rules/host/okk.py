@@ -7,7 +7,7 @@ call is reached.
 from __future__ import annotations
 
 from verifier.dialects.names import OKK
-from verifier.rulebase import Rule, register
+from verifier.rulebase import On, Rule, register
 
 _SCALED = """\
 import okk
@@ -39,7 +39,7 @@ register(
             "system address is another call in C, and no call at all in Python."
         ),
         facts=("OKK-D01", "OKK-D02"),
-        on="host",
+        on=On.HOST,
         unreached=True,
         dialects=(OKK,),
         sources=("OKKernel header okk.h",),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rules.beta1 import TWINS
 from verifier.dialects.names import NKI, OKK, PPL
-from verifier.rulebase import Replayed, Rule, Shown, register
+from verifier.rulebase import On, Replayed, Rule, Shown, register
 
 #: kernels in Python: whatever the device, this is Python's own
 HOST_DIALECTS = (NKI, OKK, PPL)
@@ -58,7 +58,7 @@ register(
             "ZeroDivisionError instead of a kernel."
         ),
         facts=("NKI-G11",),
-        on="host",
+        on=On.HOST,
         dialects=HOST_DIALECTS,
         replayed=Replayed(raises=("ZeroDivisionError",), by=("BINARY_OP",)),
         sources=("Python language reference",),
@@ -79,7 +79,7 @@ register(
             "a loop that may run no iteration, a helper's local used by its caller."
         ),
         facts=("NKI-G03",),
-        on="host",
+        on=On.HOST,
         unreached=True,
         once=True,
         dialects=HOST_DIALECTS,
@@ -100,7 +100,7 @@ register(
         summary="an unpacking has as many names as there are values",
         reason="Unpacking a sequence into another number of names raises ValueError while tracing.",
         facts=("NKI-G01",),
-        on="host",
+        on=On.HOST,
         dialects=HOST_DIALECTS,
         replayed=Replayed(raises=("ValueError", "TypeError"), by=("UNPACK_",)),
         of_rank=True,
@@ -118,7 +118,7 @@ register(
         summary="arguments of a project function fit its parameters",
         reason="A call whose arguments do not fit raises TypeError while tracing.",
         facts=("NKI-G13",),
-        on="host",
+        on=On.HOST,
         dialects=HOST_DIALECTS,
         replayed=Replayed(raises=("TypeError",)),
         sources=("Python language reference",),
@@ -164,7 +164,7 @@ register(
             "IndexError while tracing, and a negative one silently takes another tile."
         ),
         facts=("NKI-G03",),
-        on="host",
+        on=On.HOST,
         dialects=HOST_DIALECTS,
         replayed=Replayed(raises=("IndexError",), by=("BINARY_SUBSCR",)),
         of_rank=True,
@@ -182,7 +182,7 @@ register(
         summary="a dictionary has the key that is read",
         reason="Reading a key that is not there raises KeyError while tracing.",
         facts=("NKI-G03",),
-        on="host",
+        on=On.HOST,
         dialects=HOST_DIALECTS,
         replayed=Replayed(raises=("KeyError",), by=("BINARY_SUBSCR",)),
         sources=("Python language reference",),
@@ -209,7 +209,7 @@ register(
             "closed the door."
         ),
         facts=("NKI-G09",),
-        on="host",
+        on=On.HOST,
         dialects=HOST_DIALECTS,
         replayed=Replayed(Shown.NEVER, why="there is no input to run it with"),
         sources=("the kernel's own assertions",),
@@ -230,7 +230,7 @@ register(
             "multiple."
         ),
         facts=("NKI-G11",),
-        on="host",
+        on=On.HOST,
         dialects=HOST_DIALECTS,
         replayed=Replayed(
             Shown.NEVER, why="it is about what the text means: a run computes what it says"
@@ -252,7 +252,7 @@ register(
             "raises TypeError while tracing."
         ),
         facts=("NKI-G03",),
-        on="host",
+        on=On.HOST,
         dialects=HOST_DIALECTS,
         sources=("Python language reference",),
         failing=_COPY.replace("    tile = nl", "    margin = (1, 2) + 3\n    tile = nl"),
@@ -272,7 +272,7 @@ register(
             "attribute of an object may also be set on another path only."
         ),
         facts=("NKI-G03",),
-        on="host",
+        on=On.HOST,
         unreached=True,
         once=True,
         dialects=HOST_DIALECTS,
@@ -293,7 +293,7 @@ register(
             "largest of no numbers raise ValueError while tracing."
         ),
         facts=("NKI-G03",),
-        on="host",
+        on=On.HOST,
         dialects=HOST_DIALECTS,
         sources=("Python language reference",),
         failing=_COPY.replace("    tile = nl", "    step = (32, 64).index(16)\n    tile = nl"),
@@ -319,7 +319,7 @@ register(
             "end. Nothing catches them, so that no kernel comes of the trace."
         ),
         facts=("NKI-G03",),
-        on="host",
+        on=On.HOST,
         dialects=HOST_DIALECTS,
         sources=("Python language reference",),
         failing=_COPY.replace("    tile = nl", _TAKE_TWO.replace("p, f", "p,") + "    tile = nl"),
@@ -339,7 +339,7 @@ register(
             "Beta 1 compares the two, and rejects a kernel in which they differ."
         ),
         facts=("NKI-L73", "NKI-E06"),
-        on="host",
+        on=On.HOST,
         remark=True,
         replayed=Replayed(Shown.NEVER, why="annotations of local variables are not evaluated"),
         twins=TWINS["annotation-mismatch"],

@@ -25,7 +25,7 @@ from rules.memory.words import allocation_note, element
 from verifier.hardware.capabilities import Capability
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target, first_with
-from verifier.rulebase import Check, Monitor, Note, Rule, register
+from verifier.rulebase import Check, Monitor, Note, On, Rule, register
 from verifier.symbolic import expr as E
 from verifier.symbolic.effects import Effect
 from verifier.symbolic.expr import Bool
@@ -49,8 +49,8 @@ _MOST_WAYS = 64
 
 
 def accumulation_protocol(trace: Trace, target: Target) -> Iterable[Check]:
-    """Checks per matmul into PSUM; Beta 1 sums with ``+=`` into zeros and is exempt."""
-    if trace.api == "beta1":
+    """Checks per matmul into PSUM; none where the compiler makes the first one overwrite."""
+    if trace.generation.sums_by_operator:
         return
     for uses in index(trace).storages:
         if uses.storage.buffer is not Buffer.PSUM:
@@ -390,7 +390,7 @@ register(
             f"{first_with(Capability.SUM_ON_ANY_CONTENT).name}."
         ),
         facts=("NKI-MMU25", "NKI-MMU26", "NKI-MMU27", "NKI-MMU28", "NKI-MMX14", "NKI-B23"),
-        on="trace",
+        on=On.TRACE,
         check=accumulation_protocol,
         monitors=(Monitor(Added, added),),
         failing=examples.ACCUMULATION_FAILING,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from rules.memory import examples
 from rules.memory.meetings import chosen
 from verifier.hardware.targets import Target
-from verifier.rulebase import Check, Monitor, Note, Replayed, Rule, Shown, register
+from verifier.rulebase import Check, Monitor, Note, On, Replayed, Rule, Shown, register
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.memory.events import Life, Lived
@@ -271,7 +271,7 @@ register(
         silent=True,
         reason="The compiler does not move tiles with an address: one overwrites the other.",
         facts=("NKI-B14",),
-        on="trace",
+        on=On.TRACE,
         check=address_overlap,
         monitors=(Monitor(Lived, _placed_lived),),
         replayed=Replayed(Shown.AT_THE_END),

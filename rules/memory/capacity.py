@@ -10,7 +10,7 @@ from rules.memory import examples
 from rules.memory.meetings import Meeting, chosen, meetings
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
-from verifier.rulebase import Check, Monitor, Note, Replayed, Rule, Shown, register
+from verifier.rulebase import Check, Monitor, Note, On, Replayed, Rule, Shown, register
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Atom, Bool, Expr
@@ -358,12 +358,8 @@ def _psum(target: Target) -> Limit:
 
 
 def psum_banks(trace: Trace, target: Target) -> Iterable[Check]:
-    """The peak of live PSUM banks fits.
-
-    Not for Beta 1: its compiler fuses the loops that fill and drain an array of PSUM blocks, so
-    that the blocks do not live together.
-    """
-    if trace.api != "beta1":
+    """The peak of live PSUM banks fits, where tiles live as the text says."""
+    if not trace.generation.fuses_loops:
         yield from peak_checks(trace, Buffer.PSUM, _psum(target))
 
 
@@ -372,7 +368,8 @@ def _sbuf_lived(event: Lived, target: Target) -> Iterable[Check]:
 
 
 def _psum_lived(event: Lived, target: Target) -> Iterable[Check]:
-    return _lived(event, Buffer.PSUM, _psum(target)) if event.api != "beta1" else ()
+    fused = event.generation.fuses_loops
+    return () if fused else _lived(event, Buffer.PSUM, _psum(target))
 
 
 register(
@@ -388,7 +385,7 @@ register(
             "own: that is documented for trn1 and assumed for later targets."
         ),
         facts=("NKI-B03", "NKI-H05"),
-        on="trace",
+        on=On.TRACE,
         check=sbuf_capacity,
         severity="warning",
         monitors=(Monitor(Lived, _sbuf_lived),),
@@ -410,7 +407,7 @@ register(
             "SBUF, PSUM is not spilled."
         ),
         facts=("NKI-B24",),
-        on="trace",
+        on=On.TRACE,
         check=psum_banks,
         monitors=(Monitor(Lived, _psum_lived),),
         replayed=Replayed(Shown.AT_THE_END),

@@ -25,7 +25,7 @@ from rules.memory.cases import (
 )
 from rules.memory.registers import file_of, lane, lanes_of, registers_of
 from verifier.hardware.targets import Target
-from verifier.rulebase import Check, Monitor, Note, Replayed, Rule, Shown, register
+from verifier.rulebase import Check, Monitor, Note, On, Replayed, Rule, Shown, register
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.effects import Accumulation
@@ -357,7 +357,7 @@ def _end(call: _Call, trace: Trace) -> Access:
     """All accumulators of an engine when the kernel is over."""
     file = call.access.view.storage
     last = max((operation.order for operation in trace.operations), default=0) + 1
-    over = Operation("", {}, trace.span, trace.api, (), (), last)
+    over = Operation("", {}, trace.span, trace.generation, (), (), last)
     axis = Axis(lane(), file.shape[0])
     view = View(
         storage=file,
@@ -471,7 +471,7 @@ register(
             "NKI-AC05",
         ),
         enforces=lambda i: i.footprint.accumulators.facts if i.footprint.accumulators else (),
-        on="trace",
+        on=On.TRACE,
         check=chains,
         monitors=(Monitor(Accumulated, accumulated),),
         sources=("NKI ISA activation, exponential, select_reduce, tensor_scalar_reduce",),
@@ -495,7 +495,7 @@ register(
         ),
         facts=("NKI-AC06",),
         enforces=lambda i: i.footprint.accumulators.facts if i.footprint.accumulators else (),
-        on="trace",
+        on=On.TRACE,
         check=unread_chains,
         monitors=(Monitor(Unread, unread),),
         replayed=Replayed(Shown.AT_THE_END, whole=True),

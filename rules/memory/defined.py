@@ -34,7 +34,6 @@ from rules.memory.cases import (
 )
 from rules.memory.formulas import Ranges, cases, no_later, size
 from rules.memory.registers import accumulating, registers_of
-from verifier.dialects.names import NKI
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
 from verifier.symbolic import expr as E
@@ -286,7 +285,7 @@ class _Seen:
     def reads(self, access: Access) -> Iterator[Read]:
         operation = access.operation
         if access.target:
-            if is_matmul(operation) and operation.api != "beta1":
+            if is_matmul(operation) and not operation.generation.sums_by_operator:
                 return  # it follows the accumulation protocol, which has its own rule
             why = _decides(access)
             if why:
@@ -576,12 +575,11 @@ class _Definition:
     def _shared(self) -> bool:
         """Whether what another program instance writes is seen here."""
         storage, trace = self.read.access.view.storage, self.flow.table.trace
-        if storage.buffer is not Buffer.HBM or trace.dialect != NKI:
+        if storage.buffer is not Buffer.HBM or not trace.generation.hbm_private:
             return storage.buffer.off_chip or storage.buffer is Buffer.L2
         if storage.kind is StorageKind.INPUT:
             return True
-        # plain HBM is private to an instance, but for what Beta 1 gives back to the caller
-        return trace.api == "beta1" and any(storage is x for x in self.flow.table.returned)
+        return trace.generation.hbm_returned and any(storage is x for x in self.flow.table.returned)
 
     def _refined(self, write: Write) -> list[Access]:
         """The write where what it carries is defined, a case each."""

@@ -28,7 +28,7 @@ from verifier.hardware.catalogue import Hardware
 from verifier.hardware.chips import Chip
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
-from verifier.rulebase import Check, Monitor, Note, Rule, register
+from verifier.rulebase import Check, Monitor, Note, On, Rule, register
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
@@ -89,7 +89,7 @@ def carried_dependences(trace: Trace, target: Target) -> Iterable[Check]:
         if not uses.writes or uses.storage.kind is StorageKind.CONSTANT:
             continue
         buffer = uses.storage.buffer
-        if trace.dialect == PPL:
+        if trace.generation.on_cores:
             for level in range(len(trace.grid)):
                 yield from _overlapping_writes(table, uses, level, CORES, barriers)
         elif trace.grid and buffer is Buffer.SHARED_HBM:
@@ -97,7 +97,7 @@ def carried_dependences(trace: Trace, target: Target) -> Iterable[Check]:
                 yield from _overlapping_writes(table, uses, level, INSTANCES, barriers)
             for found in reads_of_others(table, uses, barriers):
                 yield _read_of_other(found)
-        if trace.api == "beta1":
+        if trace.generation.reorders:
             for level in _levels(uses):
                 if buffer.off_chip:
                     yield from _overlapping_writes(table, uses, level, ITERATIONS, _NONE)
@@ -484,7 +484,7 @@ register(
             "order either: two that store to one place leave a random winner."
         ),
         facts=("NKI-LP02", "NKI-E32", "NKI-L65", "NKI-BAR03", "PPL-B13"),
-        on="trace",
+        on=On.TRACE,
         dialects=(NKI, PPL),
         check=carried_dependences,
         monitors=(

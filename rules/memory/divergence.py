@@ -9,7 +9,7 @@ from rules.memory.order import barriers, exchanges
 from rules.memory.passes import Passes
 from verifier.dialects.names import NKI, PPL
 from verifier.hardware.catalogue import Hardware
-from verifier.rulebase import Check, Monitor, Note, Rule, register
+from verifier.rulebase import Check, Monitor, Note, On, Rule, register
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
@@ -227,7 +227,7 @@ register(
             "A core that receives in a sendrecv waits in the same way for the one that sends."
         ),
         facts=("NKI-BAR02", "NKI-SRV02", "NKI-SRV04", "NKI-L64", "PPL-B11"),
-        on="trace",
+        on=On.TRACE,
         check=divergence,
         monitors=(Monitor(Awaited, never_come), Monitor(Unanswered, never_sent)),
         dialects=(NKI, PPL),

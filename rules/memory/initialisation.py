@@ -27,7 +27,7 @@ from verifier.dialects.names import NKI, PPL
 from verifier.hardware.catalogue import Hardware
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
-from verifier.rulebase import Check, Monitor, Note, Replayed, Rule, Shown, register
+from verifier.rulebase import Check, Monitor, Note, On, Replayed, Rule, Shown, register
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.effects import Effect
@@ -200,7 +200,7 @@ def _read_check(read: Read, origin: Read, table: Index, predicate: Bool, reason:
     elif origin.demand is E.FALSE or origin.defined is E.FALSE:
         when = _When.BEFORE
     adder = operation.name.rpartition(".")[2] if first.target else ""
-    fact = "PPL-B12" if operation.api == PPL else "NKI-B20"
+    fact = operation.generation.undefined
     if first.view.buffer is Buffer.REGISTER:
         fact = "NKI-REG06"
     found = _written_before(name, first.span, when, fact, adder)
@@ -316,7 +316,7 @@ def unwritten_outputs(trace: Trace, target: Target) -> Iterable[Check]:
     if trace.dies:
         return
     table = index(trace)
-    if trace.dialect == PPL:
+    if not trace.generation.returns:
         yield from _unwritten_parameters(table)
         return
     for path, views, span in trace.returns:
@@ -333,13 +333,14 @@ def unwritten_outputs(trace: Trace, target: Target) -> Iterable[Check]:
 def _unwritten_parameters(table: Index) -> Iterator[Check]:
     """One check per tensor of the caller's that a kernel writes and never reads, nor returns.
 
-    A kernel of NKI may well mean to write a part of it: that is a warning, and none where no input
-    is known for which it is whole, or where the kernel says nothing of its shape. One of PPL has
-    declared the tensor itself, and nobody else tells that a part of it is left as it was. Only
+    A kernel may well mean to write a part of it: that is a warning, and none where no input is
+    known for which it is whole, or where the kernel says nothing of its shape. Where a kernel
+    states the shape itself, nobody else tells that a part of it is left as it was. Only
     parts that are boxes of the declared shape, at places that are linear in the loops, are added
     up; outputs that are put together otherwise are not judged.
     """
     trace = table.trace
+    states = trace.generation.states_inputs
     returned = {id(storage) for storage in table.returned}
     for uses in table.storages:
         storage = uses.storage
@@ -354,7 +355,7 @@ def _unwritten_parameters(table: Index) -> Iterator[Check]:
         if not all(_linear(write) for write in uses.writes):
             continue
         found, point = _output_check(table, view, (), storage.span)
-        if trace.dialect != PPL:
+        if not states:
             places = dict(zip(point, storage.shape, strict=True))
             if found.reason or not determined(trace, storage.shape):
                 continue
@@ -372,15 +373,15 @@ def _unwritten_parameters(table: Index) -> Iterator[Check]:
             reason=found.reason,
             path=found.path,
             order=found.order,
-            severity=None if trace.dialect == PPL else whole.severity,
+            severity=None if states else whole.severity,
         )
         there = storage.placement.get("elements")
-        if trace.dialect == PPL and isinstance(there, Expr):
+        if states and isinstance(there, Expr):
             yield _declared_whole(whole, storage, there)
 
 
 def _declared_whole(whole: Check, storage: Storage, there: Expr) -> Check:
-    """A kernel of PPL declares all of what a contract says is there: it sees no more of it."""
+    """A kernel states all of what a contract says is there: it sees no more of it."""
     seen = E.const(1)
     for extent in storage.shape:
         seen = seen * extent
@@ -557,7 +558,7 @@ register(
             "NKI-MMU22",
             "PPL-B12",
         ),
-        on="trace",
+        on=On.TRACE,
         dialects=(NKI, PPL),
         check=uninitialised_reads,
         monitors=(
@@ -583,7 +584,7 @@ register(
             "count that rounds down drops the last, partial tile without a sound."
         ),
         facts=("NKI-B19", "NKI-E30", "PPL-B13"),
-        on="trace",
+        on=On.TRACE,
         dialects=(NKI, PPL),
         check=unwritten_outputs,
         monitors=(

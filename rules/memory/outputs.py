@@ -10,7 +10,7 @@ from verifier.dialects.names import NKI, PPL
 from verifier.hardware.catalogue import Hardware
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
-from verifier.rulebase import Check, Monitor, Note, Replayed, Rule, Shown, register
+from verifier.rulebase import Check, Monitor, Note, On, Replayed, Rule, Shown, register
 from verifier.symbolic import expr as E
 from verifier.symbolic.memory.events import Ended, Wasted
 from verifier.symbolic.memory.index import index
@@ -28,9 +28,7 @@ def output_buffers(trace: Trace, target: Target) -> Iterable[Check]:
                 continue
             seen.add(id(storage))
             fine = storage.kind is StorageKind.INPUT or storage.buffer is Buffer.SHARED_HBM
-            # Beta 1 returned tensors from plain hbm as well
-            if trace.api == "beta1" and storage.buffer is Buffer.HBM:
-                fine = True
+            fine |= storage.buffer is Buffer.HBM and trace.generation.hbm_returned
             where = storage.buffer.value
             yield Check(
                 predicate=E.truth(fine),
@@ -92,11 +90,9 @@ def _something(trace: Trace, fine: bool) -> Check:
         message=f"`{trace.kernel}` returns nothing: its work is lost",
         facts=("NKI-E30",),
         help=(
-            ("store the result to a global tensor",)
-            if trace.dialect == PPL
-            else (
-                "allocate a tensor with buffer=nl.shared_hbm, store the result to it and return it",
-            )
+            ("allocate a tensor with buffer=nl.shared_hbm, store the result to it and return it",)
+            if trace.generation.returns
+            else ("store the result to a global tensor",)
         ),
     )
 
@@ -133,7 +129,7 @@ register(
             "returning a tile or a private tensor does not compile."
         ),
         facts=("NKI-B17", "NKI-B18"),
-        on="trace",
+        on=On.TRACE,
         check=output_buffers,
         monitors=(Monitor(Ended, returned_buffers),),
         replayed=Replayed(Shown.AT_THE_END, whole=True),
@@ -150,7 +146,7 @@ register(
         summary="a kernel returns a tensor or writes one of its parameters",
         reason="Nothing of what it computes can be seen; the compiler rejects it.",
         facts=("NKI-E30", "PPL-A03"),
-        on="trace",
+        on=On.TRACE,
         check=some_output,
         monitors=(Monitor(Ended, ended_without), Monitor(Wasted, wasted, meant=True)),
         replayed=Replayed(Shown.AT_THE_END, whole=True),

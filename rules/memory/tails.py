@@ -9,7 +9,7 @@ from rules.memory import examples
 from rules.memory.cases import copy, covered_point
 from rules.memory.words import highest, reach
 from verifier.hardware.targets import Target
-from verifier.rulebase import Check, Monitor, Note, Replayed, Rule, Shown, register
+from verifier.rulebase import Check, Monitor, Note, On, Replayed, Rule, Shown, register
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import TRUE, Bool, Div, Expr, Extremum, Sym
@@ -464,7 +464,7 @@ register(
             "multiplication, the result is complete and wrong."
         ),
         facts=("NKI-X11",),
-        on="trace",
+        on=On.TRACE,
         check=dropped_tails,
         monitors=(Monitor(Reached, tail_unread, meant=True),),
         replayed=Replayed(Shown.STATED, whole=True),
@@ -484,7 +484,7 @@ register(
             "allocated with another tile's size."
         ),
         facts=("NKI-B03",),
-        on="trace",
+        on=On.TRACE,
         check=oversized_tiles,
         monitors=(Monitor(Reached, too_large, asked=True),),
         replayed=Replayed(whole=True),

@@ -18,7 +18,7 @@ from rules.memory.cases import before, between, covered
 from rules.memory.words import element
 from verifier.dialects.names import NKI
 from verifier.hardware.targets import Target
-from verifier.rulebase import Check, Monitor, Note, Rule, register
+from verifier.rulebase import Check, Monitor, Note, On, Rule, register
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
@@ -166,7 +166,7 @@ register(
             "one place: writing one of them destroys the other."
         ),
         facts=("NKI-B15", "NKI-B14"),
-        on="trace",
+        on=On.TRACE,
         dialects=(NKI,),
         check=displaced_tiles,
         monitors=(Monitor(Displaced, displaced),),

@@ -9,7 +9,7 @@ from rules.memory import examples
 from rules.memory.cases import apart, copy
 from verifier.dialects.names import NKI
 from verifier.hardware.targets import Target
-from verifier.rulebase import Check, Monitor, Rule, register
+from verifier.rulebase import Check, Monitor, On, Rule, register
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.memory.events import Overlapped
@@ -99,7 +99,7 @@ register(
             "written before it is read goes on with the new value."
         ),
         facts=("NKI-DCP09",),
-        on="trace",
+        on=On.TRACE,
         dialects=(NKI,),
         check=overlapping_transfers,
         monitors=(Monitor(Overlapped, overlapped),),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from rules.beta1 import TWINS
 from rules.nki import twins
 from rules.nki.samples import variants
-from verifier.rulebase import COMPILED, Rule, register
+from verifier.rulebase import COMPILED, On, Rule, register
 
 _API_SIGNATURE = variants(
     """\
@@ -82,7 +82,7 @@ register(
             "M074",
             "M094",
         ),
-        on="host",
+        on=On.HOST,
         unreached=True,
         sources=("NKI ISA reference", "NKI migration guides 0.2 to 0.6"),
         twins=twins.SIGNATURE,
@@ -146,7 +146,7 @@ register(
             "OLD02",
             "X73",
         ),
-        on="host",
+        on=On.HOST,
         unreached=True,
         sources=("NKI migration guides 0.2 to 0.6", "NKI release notes"),
         failing=_API_REMOVED.failing,
@@ -188,7 +188,7 @@ register(
             "on data."
         ),
         facts=("G37", "G38", "G39", "G49", "REG07", "X66", "E05", "E10", "E12", "E36"),
-        on="host",
+        on=On.HOST,
         replayed=COMPILED,
         sources=("NKI language guide", "NKI ISA VirtualRegister", "NKI Beta 1 errors"),
         twins=TWINS["device-condition"],
@@ -247,7 +247,7 @@ register(
             "G40",
             "L77",
         ),
-        on="host",
+        on=On.HOST,
         replayed=COMPILED,
         sources=("NKI language guide", "NKI migration guides 0.2 and 0.3"),
         twins=twins.PYTHON_SUBSET,

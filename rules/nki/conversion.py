@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rules.nki import kinds
-from rules.nki.kit import at_least
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
-from verifier.rulebase import Check, Note, Replayed, Rule, Shown, register
+from verifier.rulebase import Check, Note, On, Replayed, Rule, Shown, register
 from verifier.symbolic import expr as E
 from verifier.symbolic.instruction import Trait
 from verifier.symbolic.trace import Operation
@@ -17,7 +16,7 @@ from verifier.symbolic.trace import Operation
 def _store_conversion(op: Operation, target: Target) -> Iterator[Check]:
     """A tile that leaves SBUF has the dtype of the tensor it is stored to, for every input."""
     dst, src = op.view("dst"), op.view("src")
-    if dst is None or src is None or not at_least(op.api, "0.3"):
+    if dst is None or src is None or op.generation.fits_transfers:
         return
     if src.buffer is not Buffer.SBUF or not dst.buffer.off_chip:
         return
@@ -70,7 +69,7 @@ register(
             "tile. A staging tile that is always float32 shows this for every other input dtype."
         ),
         facts=("NKI-DCP03",),
-        on="operation",
+        on=On.OPERATION,
         concerns=kinds.with_traits(Trait.DMA, Trait.COPIES),
         check=_store_conversion,
         severity="warning",

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from rules.beta1 import TWINS
 from rules.nki import kinds, kit, twins
-from rules.nki.kit import at_least, check, register
+from rules.nki.kit import check, register
 from rules.nki.samples import kernel
 from verifier.hardware import dtypes as dt
 from verifier.hardware.targets import Target
-from verifier.rulebase import Check, Rule
+from verifier.rulebase import Check, On, Rule
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool
 from verifier.symbolic.instruction import Instruction
@@ -39,7 +39,7 @@ def _operand_dtype(op: Operation, target: Target) -> Iterator[Check]:
         )
     for role in instruction.roles:
         same = role.same_dtype
-        if same is None or not at_least(op.api, same.since or "beta1"):
+        if same is None or not op.generation.at_least(same.since):
             continue
         a, b = op.view(same.role), op.view(role.name)
         if a is None or b is None:
@@ -59,7 +59,7 @@ def _operand_dtype(op: Operation, target: Target) -> Iterator[Check]:
 
 def _in_force(op: Operation, types: Types | None) -> Types | None:
     """The element types of the call's generation."""
-    while types is not None and not at_least(op.api, types.since or "beta1"):
+    while types is not None and not op.generation.at_least(types.since):
         types = types.before
     return types
 
@@ -89,7 +89,7 @@ register(
             "integers, index tensors have the width the unit decodes, scales are float32."
         ),
         facts=("T11", "E02"),
-        on="operation",
+        on=On.OPERATION,
         unreached=True,
         enforces=_type_facts,
         check=_operand_dtype,
@@ -120,21 +120,23 @@ register(
 
 
 def _scalar_operand_dtype(op: Operation, target: Target) -> Iterator[Check]:
-    if not at_least(op.api, "0.2"):
-        return
-    for index in ("0", "1"):
-        view = op.view(f"operand{index}")
-        operator = kit.operator_name(op.value(f"op{index}"))
-        if view is None or operator is None or kit.is_on_bits(op, f"op{index}"):
+    chain = kit.described(op).chain
+    for step in chain.steps if chain is not None else ():
+        role, described = step.operand, kit.described(op).role(step.operand)
+        since = described.arithmetic if described is not None else None
+        view = op.view(role)
+        operator = kit.operator_name(op.value(step.operator))
+        if since is None or not op.generation.at_least(since.generation):
             continue
-        role = f"operand{index}"
+        if view is None or operator is None or kit.is_on_bits(op, step.operator):
+            continue
         yield check(
             op,
             role,
             view.dtype.among(kit.FP32),
             f"dtype of {role} is float32 (it is {kit.dtype_words(view.dtype)})",
             f"an arithmetic {role} has to be float32",
-            "TSC06",
+            since.fact,
             severity="warning",
             help=("keep the per-partition operand in a float32 tile",),
         )
@@ -151,11 +153,9 @@ register(
             "documentation demands that the tile is float32 as well; other types may be read as "
             "bits."
         ),
-        facts=("TSC06",),
-        on="operation",
-        concerns=kinds.both(
-            *(kinds.taking(role, Takes.VECTOR) for role in ("operand0", "operand1"))
-        ),
+        facts=(),
+        on=On.OPERATION,
+        enforces=lambda i: (r.arithmetic.fact for r in i.roles if r.arithmetic is not None),
         severity="warning",
         check=_scalar_operand_dtype,
         sources=("NKI ISA tensor_scalar",),
@@ -221,7 +221,7 @@ register(
             "they would mix sign, exponent and fraction; the compiler rejects it."
         ),
         facts=("T02",),
-        on="operation",
+        on=On.OPERATION,
         unreached=True,
         enforces=_bit_facts,
         check=_bitwise_dtype,
@@ -251,14 +251,15 @@ def _memset_value(op: Operation, target: Target) -> Iterator[Check]:
     if dst.dtype.among(kit.INT | kit.PACKED) is E.FALSE:
         return
     value = op.value("value")
-    if isinstance(value, float) and at_least(op.api, "0.3"):
+    exact = kit.role(op, "value").exact
+    if isinstance(value, float) and exact is not None and op.generation.at_least(exact.generation):
         yield check(
             op,
             "value",
             E.not_(dst.dtype.among(kit.INT)),
             f"dst is no integer tile (its dtype is {kit.dtype_words(dst.dtype)})",
             "a float value is written into an integer tile",
-            "MST02",
+            exact.fact,
             about=("dst",),
             help=("write the value as an integer literal",),
         )
@@ -300,7 +301,7 @@ register(
             "integer tile is rejected instead of being cut off, and packed tiles take zero only."
         ),
         facts=("MST02", "MST03", "MST05"),
-        on="operation",
+        on=On.OPERATION,
         concerns=kinds.taking("value", Takes.CONSTANT),
         check=_memset_value,
         sources=("NKI ISA memset", "NKI migration guide 0.3, strict type matching"),

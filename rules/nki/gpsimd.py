@@ -9,7 +9,7 @@ from rules.nki.kit import check, register
 from rules.nki.samples import kernel, variants
 from verifier.hardware.engines import Engine
 from verifier.hardware.targets import Target
-from verifier.rulebase import Check, Rule
+from verifier.rulebase import Check, On, Rule
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.instruction import Instruction, Trait
@@ -140,7 +140,7 @@ register(
         ),
         facts=("IOT02", "IOT03", "IOT04", "AFS02", "AFS07"),
         twins=twins.PREDICATES,
-        on="operation",
+        on=On.OPERATION,
         concerns=kinds.taking("pattern", Takes.INTEGERS),
         check=_index_pattern,
         sources=("NKI ISA iota, affine_select",),
@@ -331,7 +331,7 @@ register(
             "of indices, and fill the destination exactly."
         ),
         facts=("LGA01", "LGA02", "LGA04", "LGA05", "LGA08", "P14", "TPK02", "TPK03", "L32"),
-        on="operation",
+        on=On.OPERATION,
         concerns=kinds.either(kinds.with_traits(Trait.GATHERS), kinds.with_traits(Trait.SORTS)),
         check=_gather,
         sources=("NKI ISA local_gather, nc_n_gather, topk", "NKI 0.6 known issues"),
@@ -409,7 +409,7 @@ register(
             "and end; a list of non-zero positions ends with their count."
         ),
         facts=("PRD02", "SQB01", "NZC03", "OQ37"),
-        on="operation",
+        on=On.OPERATION,
         concerns=_sizes_its_result,
         check=_gpsimd_result,
         sources=("NKI ISA tensor_partition_reduce, sequence_bounds, nonzero_with_count",),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
@@ -109,34 +108,16 @@ def in_force(op: Operation, limits: Iterable[Limit]) -> Limit | None:
     held = [
         each
         for each in limits
-        if (not each.since or at_least(op.api, each.since))
-        and not (each.until and at_least(op.api, each.until))
+        if op.generation.at_least(each.since)
+        and not (each.until and op.generation.at_least(each.until))
     ]
     return held[-1] if held else None
 
 
 def insistence(op: Operation, limit: Limit) -> str | None:
     """The severity of a limit that is broken: the documentation may only advise by now."""
-    advice = limit.advice_from is not None and at_least(op.api, limit.advice_from)
+    advice = limit.advice_from is not None and op.generation.at_least(limit.advice_from)
     return "warning" if advice else None
-
-
-def at_least(api: str, version: str) -> bool:
-    """Whether API generation ``api`` (``"beta1"``, ``"0.2"`` ...) is ``version`` or newer."""
-    return _order(api) >= _order(version)
-
-
-#: what is not known is taken to be newer than what is
-_NEWEST: Final = (sys.maxsize, 0)
-
-
-def _order(api: str) -> tuple[int, int]:
-    if api == "beta1":
-        return (0, 0)
-    major, _, minor = api.partition(".")
-    if major.isdecimal() and minor.isdecimal():
-        return (int(major), int(minor))
-    return _NEWEST
 
 
 # ----------------------------------------------------------------------------- operand values

@@ -8,7 +8,7 @@ from typing import Final
 from rules.nki.kit import catalogue, register
 from rules.nki.samples import variants
 from verifier.hardware.targets import Target
-from verifier.rulebase import COMPILED, Check, Note, Rule, Twin
+from verifier.rulebase import COMPILED, Check, Note, On, Rule, Twin
 from verifier.symbolic import expr as E
 from verifier.symbolic.trace import Operation
 
@@ -177,7 +177,7 @@ register(
             "code in order, and holds no such loop."
         ),
         facts=("G50", "L66", "LP05", "LP06", "LP07", "LP08", "LP09", "N13", "REG02", "REG05"),
-        on="operation",
+        on=On.OPERATION,
         replayed=COMPILED,
         check=_device_loop,
         sources=("NKI migration guide 0.6, rules for migrated loops", "NKI language guide"),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from rules.nki import migration_twins
 from rules.nki.samples import variants
-from verifier.rulebase import COMPILED, Rule, register
+from verifier.rulebase import COMPILED, On, Rule, register
 
 _SOURCES = ("NKI migration guides 0.2 to 0.6", "NKI release notes")
 
@@ -44,7 +44,7 @@ register(
             *("NKI-M024", "NKI-M025", "NKI-M042", "NKI-M083", "NKI-M091", "NKI-M093", "NKI-M130"),
             "NKI-M137",
         ),
-        on="text",
+        on=On.TEXT,
         replayed=COMPILED,
         sources=_SOURCES,
         twins=migration_twins.NAMES,
@@ -90,7 +90,7 @@ register(
             *("NKI-M076", "NKI-M094"),
             "NKI-M101",
         ),
-        on="text",
+        on=On.TEXT,
         replayed=COMPILED,
         sources=_SOURCES,
         twins=migration_twins.CALLS,
@@ -129,7 +129,7 @@ register(
             "takes the call and does something else: nobody is told."
         ),
         facts=(*("NKI-M010", "NKI-M031", "NKI-M033", "NKI-M055", "NKI-M071", "NKI-M075"),),
-        on="text",
+        on=On.TEXT,
         silent=True,
         replayed=COMPILED,
         sources=_SOURCES,
@@ -173,7 +173,7 @@ register(
             *("NKI-M064", "NKI-M065", "NKI-M066", "NKI-M097", "NKI-M120", "NKI-M131", "NKI-X33"),
             "NKI-L55",
         ),
-        on="text",
+        on=On.TEXT,
         replayed=COMPILED,
         sources=_SOURCES,
         twins=migration_twins.PYTHON,

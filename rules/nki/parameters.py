@@ -9,14 +9,14 @@ from rules.nki import kit
 from rules.nki.kit import register
 from rules.nki.samples import variants
 from verifier.hardware.targets import Target
-from verifier.rulebase import COMPILED, Check, Rule
+from verifier.rulebase import COMPILED, Check, On, Rule
 from verifier.symbolic import expr as E
 from verifier.symbolic.tensors import Storage, StorageKind
 from verifier.symbolic.trace import Operation, Trace
 
 
 def _updates(trace: Trace, target: Target) -> Iterator[Check]:
-    if trace.api != "beta1":
+    if not trace.generation.declares_updates:
         return
     written: dict[int, tuple[Storage, Operation]] = {}
     for operation in trace.operations:
@@ -95,7 +95,7 @@ register(
             "that is a note."
         ),
         facts=("B26", "E09", "E20"),
-        on="trace",
+        on=On.TRACE,
         check=_updates,
         replayed=COMPILED,
         sources=("NKI Beta 1 error reference",),
@@ -136,7 +136,7 @@ register(
             "a kernel, other kernels are functions."
         ),
         facts=("L62", "E21"),
-        on="host",
+        on=On.HOST,
         replayed=COMPILED,
         sources=("NKI Beta 1 error reference, err_nested_kernel_with_spmd_grid",),
         twins=TWINS["nested-grid"],
@@ -179,7 +179,7 @@ register(
             "order that `with_schedule` adds is of instructions that the kernel has."
         ),
         facts=("L60", "L61", "L70", "H41"),
-        on="host",
+        on=On.HOST,
         replayed=COMPILED,
         sources=("NKI logical core guide", "NKI scheduling guide", "NKI jit"),
         failing=_LAUNCH.failing,
@@ -215,7 +215,7 @@ register(
             "body of a module, which runs when it is imported, it raises."
         ),
         facts=("N12", "G46", "E22"),
-        on="host",
+        on=On.HOST,
         replayed=COMPILED,
         sources=("NKI Beta 1 error reference, err_nki_api_outside_of_nki_kernel",),
         twins=TWINS["outside-kernel"],

@@ -15,7 +15,7 @@ from verifier.hardware.capabilities import Capability
 from verifier.hardware.engines import Engine
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
-from verifier.rulebase import Check, Rule
+from verifier.rulebase import Check, On, Rule
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.instruction import Trait
@@ -114,7 +114,7 @@ register(
             "it is."
         ),
         facts=("RND02", "SED01", "L10", "RSS01", "RGT01", "BUF33", "H89"),
-        on="operation",
+        on=On.OPERATION,
         concerns=kinds.either(
             kinds.with_traits(Trait.GENERATOR), kinds.both(kinds.taking("min"), kinds.taking("max"))
         ),

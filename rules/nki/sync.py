@@ -12,7 +12,7 @@ from rules.nki.samples import kernel, variants
 from verifier.hardware import dtypes as dt
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
-from verifier.rulebase import Check, Rule
+from verifier.rulebase import Check, On, Rule
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.instruction import Trait
@@ -65,7 +65,7 @@ register(
             "memory one element at a time. They do not reach PSUM."
         ),
         facts=("REG03", "REG04", "BUF39"),
-        on="operation",
+        on=On.OPERATION,
         concerns=kinds.with_traits(Trait.REGISTERS),
         check=_register_operand,
         sources=("NKI ISA register_load, register_store",),
@@ -154,7 +154,7 @@ register(
             "writes through shared HBM only. The barrier orders accesses to one such tensor."
         ),
         facts=("BAR01", "BUF37"),
-        on="operation",
+        on=On.OPERATION,
         concerns=lambda i: i.waits,
         check=_core_barrier,
         sources=("NKI ISA core_barrier",),
@@ -221,7 +221,7 @@ register(
             "shape; through GpSimd's own DMA at most 256 elements per partition."
         ),
         facts=("SRV01", "SRV02", "SRV03", "BUF38"),
-        on="operation",
+        on=On.OPERATION,
         concerns=kinds.exchanges,
         check=_sendrecv,
         sources=("NKI ISA sendrecv",),
@@ -451,7 +451,7 @@ register(
             "node), and the outer lists have an entry for each: a list of one tensor."
         ),
         facts=("K10", "K11"),
-        on="operation",
+        on=On.OPERATION,
         concerns=lambda instruction: instruction.role("channel_ids") is not None,
         check=_channels,
         sources=("NKI collectives",),
@@ -494,7 +494,7 @@ register(
             "dimension."
         ),
         facts=("K01", "K03", "K04", "K05", "K06", "K07", "K09", "K13"),
-        on="operation",
+        on=On.OPERATION,
         concerns=kinds.with_traits(Trait.COLLECTIVE),
         check=_collective,
         sources=("NKI collectives",),

@@ -7,7 +7,7 @@ These rules look at the comments, not at the kernels: they are applied once all 
 from __future__ import annotations
 
 from verifier.dialects.names import NKI, OKK, PPL
-from verifier.rulebase import Rule, register
+from verifier.rulebase import On, Rule, register
 
 FAMILY = "suppression"
 
@@ -49,7 +49,7 @@ register(
             "reached), the suppression counts neither as used nor as unused."
         ),
         facts=(),
-        on="host",
+        on=On.HOST,
         severity="warning",
         dialects=(NKI, OKK, PPL),
         failing=_rows(128, _USED),
@@ -68,7 +68,7 @@ register(
             "is no rule suppresses nothing; the other rules of the comment are not affected."
         ),
         facts=(),
-        on="host",
+        on=On.HOST,
         severity="warning",
         dialects=(NKI, OKK, PPL),
         failing=_rows(256, "tilelint: ignore[partition-extend] -- callers pass 96 rows"),
@@ -88,7 +88,7 @@ register(
             "them and is not would silently do nothing."
         ),
         facts=(),
-        on="host",
+        on=On.HOST,
         severity="warning",
         dialects=(NKI, OKK, PPL),
         failing=_rows(256, "tilelint: ignore partition-extent -- callers pass 96 rows"),
@@ -107,7 +107,7 @@ register(
             "yet. Without a rule a suppression does nothing."
         ),
         facts=(),
-        on="host",
+        on=On.HOST,
         severity="warning",
         dialects=(NKI, OKK, PPL),
         failing=_rows(256, "tilelint: ignore -- callers pass 96 rows"),
@@ -127,7 +127,7 @@ register(
             "reason (` -- reason` behind the bracket) a suppression does nothing."
         ),
         facts=(),
-        on="host",
+        on=On.HOST,
         severity="warning",
         dialects=(NKI, OKK, PPL),
         failing=_rows(256, "tilelint: ignore[partition-extent]"),

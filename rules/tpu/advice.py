@@ -9,7 +9,7 @@ from rules.tpu.examples import pair
 from rules.tpu.kit import traits
 from verifier.dialects.names import OKK
 from verifier.hardware.chips import Chip
-from verifier.rulebase import COMPILED, Check, Rule, register
+from verifier.rulebase import COMPILED, Check, On, Rule, register
 from verifier.symbolic import expr as E
 from verifier.symbolic.instruction import Trait
 from verifier.symbolic.trace import Trace
@@ -64,7 +64,7 @@ register(
             "assumption of the kernel, which the host has to check."
         ),
         facts=("OKK-X09", "BUG-05"),
-        on="trace",
+        on=On.TRACE,
         check=assertions_log,
         replayed=COMPILED,
         severity="note",

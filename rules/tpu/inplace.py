@@ -10,7 +10,7 @@ from rules.tpu.kit import check, function, words
 from rules.tpu.runs import lane_of
 from verifier.dialects.names import OKK
 from verifier.hardware.chips import Chip
-from verifier.rulebase import Check, Rule, register
+from verifier.rulebase import Check, On, Rule, register
 from verifier.symbolic import expr as E
 from verifier.symbolic.lanes import LocalTensor
 from verifier.symbolic.trace import Operation
@@ -72,7 +72,7 @@ register(
             "source and write the result. Shared with either of them, the results are garbage."
         ),
         facts=("OKK-E01", "OKK-E02"),
-        on="operation",
+        on=On.OPERATION,
         check=_work,
         dialects=(OKK,),
         sources=("OKKernel manual, fp32_unary",),
@@ -160,7 +160,7 @@ register(
             "elements decides, and nobody promises one. Windows and matrices never work in place."
         ),
         facts=("OKK-E03", "OKK-E04"),
-        on="operation",
+        on=On.OPERATION,
         check=_partly_in_place,
         dialects=(OKK,),
         sources=("OKKernel manual, refined interface",),

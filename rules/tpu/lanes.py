@@ -10,7 +10,7 @@ from rules.tpu.kit import check, function, words
 from rules.tpu.runs import lane_of
 from verifier.dialects.names import OKK
 from verifier.hardware.chips import Chip
-from verifier.rulebase import Check, Rule, register
+from verifier.rulebase import Check, On, Rule, register
 from verifier.symbolic import expr as E
 from verifier.symbolic.trace import Operation
 
@@ -94,7 +94,7 @@ register(
             "ADR-12",
             "ADR-13",
         ),
-        on="operation",
+        on=On.OPERATION,
         check=_start_lane,
         dialects=(OKK,),
         sources=("OKKernel manual, refined interface",),
@@ -178,7 +178,7 @@ register(
             "follow each other, so that strides of local memory put batches into each other."
         ),
         facts=("LAY-06", "ADR-20", "ADR-21", "ADR-22"),
-        on="operation",
+        on=On.OPERATION,
         check=_stride_lane,
         dialects=(OKK,),
         sources=("OKKernel manual, layout",),

@@ -11,7 +11,7 @@ from rules.tpu.runs import lane_of
 from verifier.dialects.names import OKK
 from verifier.hardware.chips import Chip
 from verifier.hardware.engines import Engine
-from verifier.rulebase import Check, Rule, register
+from verifier.rulebase import Check, On, Rule, register
 from verifier.symbolic import expr as E
 from verifier.symbolic.instruction import Instruction
 from verifier.symbolic.trace import Operation
@@ -90,7 +90,7 @@ register(
             "to 128 of them, and no more than the matrix has."
         ),
         facts=("OKK-Q03", "OKK-G02", "OKK-G01", "LAY-M", "INC-18"),
-        on="operation",
+        on=On.OPERATION,
         concerns=kit.has_matrices,
         check=_width,
         dialects=(OKK,),
@@ -158,7 +158,7 @@ register(
             "of one are not those of the other."
         ),
         facts=("OKK-G07", "INC-25"),
-        on="operation",
+        on=On.OPERATION,
         concerns=_moves,
         check=_matrix_lane,
         dialects=(OKK,),
@@ -211,7 +211,7 @@ register(
             "columns, and each row overwrites the end of the one before."
         ),
         facts=("OKK-G03",),
-        on="operation",
+        on=On.OPERATION,
         concerns=_moves_rows,
         check=_rows,
         dialects=(OKK,),

@@ -12,7 +12,7 @@ from rules.tpu.flow import Instance, Use, Uses
 from rules.tpu.kit import function, words
 from verifier.dialects.names import OKK
 from verifier.hardware.chips import Chip
-from verifier.rulebase import Check, Note, Rule, register
+from verifier.rulebase import Check, Note, On, Rule, register
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool
 from verifier.symbolic.lanes import LocalTensor
@@ -303,7 +303,7 @@ register(
             "is fine."
         ),
         facts=("ADR-11", "BUG-03", "OKK-X07", "ADR-07"),
-        on="trace",
+        on=On.TRACE,
         check=live_overlap,
         dialects=(OKK,),
         sources=("OKKernel manual, layout", "OKKernel manual, programming_device"),

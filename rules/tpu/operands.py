@@ -11,7 +11,7 @@ from rules.tpu.kit import AXES, check, function, words
 from verifier.dialects.names import OKK
 from verifier.hardware import dtypes as dt
 from verifier.hardware.chips import Chip
-from verifier.rulebase import Check, Rule, register
+from verifier.rulebase import Check, On, Rule, register
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.lanes import LocalTensor
@@ -112,7 +112,7 @@ register(
             "compute functions 4095, convolutions and pools 2047 rows and columns."
         ),
         facts=("OKK-B01", "OKK-B02", "OKK-B03", "OKK-B04", "OKK-B05", "OKK-P09", "OKK-Q04"),
-        on="operation",
+        on=On.OPERATION,
         check=_shape_range,
         dialects=(OKK,),
         sources=("OKKernel manual, refined interface",),
@@ -221,7 +221,7 @@ register(
             "OKK-PK1",
             "INC-17",
         ),
-        on="operation",
+        on=On.OPERATION,
         check=_alignment,
         dialects=(OKK,),
         sources=("OKKernel manual, refined interface",),
@@ -298,7 +298,7 @@ register(
             "into the memory of the next lane, and nothing says so; a transfer stops the chip."
         ),
         facts=("OKK-F01", "ADR-01", "ADR-08", "ADR-09", "ADR-10", "OKK-G05", "OKK-P11", "OKK-P22"),
-        on="operation",
+        on=On.OPERATION,
         check=_local_extent,
         dialects=(OKK,),
         gather=True,

@@ -11,7 +11,7 @@ from rules.tpu.examples import pair
 from rules.tpu.kit import check, function, words
 from verifier.dialects.names import OKK
 from verifier.hardware.chips import Chip
-from verifier.rulebase import Check, Monitor, Note, Replayed, Rule, Shown, register
+from verifier.rulebase import Check, Monitor, Note, On, Replayed, Rule, Shown, register
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
@@ -106,7 +106,7 @@ register(
             "kernel's contract."
         ),
         facts=("OKK-F01", "BUG-01", "BUG-03"),
-        on="operation",
+        on=On.OPERATION,
         check=_system_extent,
         dialects=(OKK,),
         sources=("OKKernel manual, gdma",),
@@ -309,7 +309,7 @@ register(
             "the output is must be declared in a contract."
         ),
         facts=("BUG-01", "BUG-04", "BUG-06"),
-        on="trace",
+        on=On.TRACE,
         check=coverage,
         monitors=(Monitor(Filled, partly_filled, meant=True),),
         replayed=Replayed(Shown.AT_THE_END, whole=True),
@@ -396,7 +396,7 @@ register(
             "is not told. Returning for empty inputs is fine."
         ),
         facts=("BUG-04",),
-        on="trace",
+        on=On.TRACE,
         check=early_returns,
         monitors=(Monitor(Wasted, nothing_stored, meant=True),),
         replayed=Replayed(Shown.AT_THE_END),
@@ -508,7 +508,7 @@ register(
             "that are read in between are fine."
         ),
         facts=("BUG-01",),
-        on="trace",
+        on=On.TRACE,
         check=written_twice,
         severity="warning",
         dialects=(OKK,),

@@ -19,7 +19,7 @@ from rules.tpu.ppl_kit import (
 from verifier.dialects.names import PPL
 from verifier.hardware import dtypes as dt
 from verifier.hardware.chips import Chip
-from verifier.rulebase import Check, Rule, register
+from verifier.rulebase import Check, On, Rule, register
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool
 from verifier.symbolic.instruction import Instruction, Trait
@@ -184,7 +184,7 @@ register(
             "chips only, and not at all for BM1684X."
         ),
         facts=(),
-        on="operation",
+        on=On.OPERATION,
         enforces=_facts,
         check=types,
         failing=elementwise("pl.tiu.fmul(b, a, 2.0)", dtype="fp16", out="fp32"),
@@ -201,7 +201,7 @@ register(
         summary="iterative functions take up to four steps",
         reason="The number of steps has a small field in the instruction.",
         facts=(),
-        on="operation",
+        on=On.OPERATION,
         enforces=_iterates,
         check=iterations,
         failing=_ROOT.replace("num_iter=3", "num_iter=5"),

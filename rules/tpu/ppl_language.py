@@ -7,7 +7,7 @@ from typing import Final
 
 from rules.tpu.ppl_kit import declare, elementwise, example
 from verifier.hardware.chips import Chip
-from verifier.rulebase import AT_ONCE, COMPILED, Check, Monitor, Replayed
+from verifier.rulebase import AT_ONCE, COMPILED, Check, Monitor, On, Replayed
 from verifier.symbolic import expr as E
 from verifier.symbolic.memory.events import Declared
 
@@ -121,7 +121,7 @@ def _host(
     declare(
         id,
         code,
-        "host",
+        On.HOST,
         summary,
         reason,
         facts,

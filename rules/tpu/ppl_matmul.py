@@ -24,7 +24,7 @@ from rules.tpu.ppl_kit import (
 from verifier.dialects.names import PPL
 from verifier.hardware.capabilities import Capability
 from verifier.hardware.chips import Chip
-from verifier.rulebase import Check, Rule, register
+from verifier.rulebase import Check, On, Rule, register
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.instruction import Trait
@@ -219,7 +219,7 @@ for _id, _code, _summary, _reason, _facts, _check, _failing in (
             summary=_summary,
             reason=_reason,
             facts=_facts,
-            on="operation",
+            on=On.OPERATION,
             concerns=having(*PRODUCTS),
             check=_check,
             failing=_failing,

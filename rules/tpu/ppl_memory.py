@@ -12,7 +12,7 @@ from rules.tpu.ppl_kit import declare, example
 from verifier.hardware import dtypes as dt
 from verifier.hardware.chips import Chip
 from verifier.hardware.memories import Buffer
-from verifier.rulebase import COMPILED, Check, Monitor, Note, Replayed, Shown
+from verifier.rulebase import COMPILED, Check, Monitor, Note, On, Replayed, Shown
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
@@ -314,7 +314,7 @@ _SHARED_FITS: Final = (
 declare(
     "ppl-local-capacity",
     "PPL020",
-    "trace",
+    On.TRACE,
     "the local tensors that are live at once fit into a lane",
     "The compiler places tensors by their lifetimes; what does not fit ends with the error code "
     "of address assignment. In a pipelined loop whatever passes between loading, computing and "
@@ -331,7 +331,7 @@ declare(
 declare(
     "ppl-dynamic-block",
     "PPL021",
-    "trace",
+    On.TRACE,
     "memory shapes are known when the kernel is compiled",
     "Local memory is assigned while compiling: a block that depends on a run-time value ends with "
     "error code 0x1F.",
@@ -346,7 +346,7 @@ declare(
 declare(
     "ppl-pipeline-sharing",
     "PPL022",
-    "trace",
+    On.TRACE,
     "what the stages of a pipelined loop hand over is made in the loop",
     "A tensor that is made before the loop exists once: loading the next part into it races with "
     "computing on this one, or the loop is not pipelined at all.",
@@ -361,7 +361,7 @@ declare(
 declare(
     "ppl-missing-sync",
     "PPL023",
-    "trace",
+    On.TRACE,
     "cores synchronise between a read of L2 or global memory and what others write there",
     "Cores run on their own: without `pl.sync()` a core may read the shared memory before it is "
     "written, or after what it was to find there has been overwritten. What a core wrote itself it "
@@ -376,7 +376,7 @@ declare(
 declare(
     "ppl-lane-slots",
     "PPL024",
-    "trace",
+    On.TRACE,
     "a block of constant size has no more channels than there are lanes",
     "More channels than lanes are legal, but every lane then holds several slots of each tensor: "
     "bytes per lane double at once, also for one channel too many.",
@@ -398,7 +398,7 @@ pl.dma.store(pl.gtensor([1, 65, 1, 48], pl.GLOBAL, out_ptr).view(), a)
 declare(
     "ppl-shared-capacity",
     "PPL077",
-    "trace",
+    On.TRACE,
     "the tensors in L2 that are live at once fit there",
     "All cores share one L2 memory. The compiler places its tensors by their lifetimes; what does "
     "not fit ends with the error code of address assignment.",

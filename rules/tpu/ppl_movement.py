@@ -29,7 +29,7 @@ from verifier.hardware import dtypes as dt
 from verifier.hardware.chips import Chip
 from verifier.hardware.engines import Engine
 from verifier.hardware.memories import Buffer
-from verifier.rulebase import Check, Rule, register
+from verifier.rulebase import Check, On, Rule, register
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.instruction import Instruction, Picks, Trait
@@ -473,7 +473,7 @@ for _id, _code, _summary, _reason, _facts, _check, _concerns, _failing, _passing
             summary=_summary,
             reason=_reason,
             facts=_facts,
-            on="operation",
+            on=On.OPERATION,
             concerns=_concerns,
             check=_check,
             failing=_failing,

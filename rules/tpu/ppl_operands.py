@@ -32,7 +32,7 @@ from verifier.hardware import dtypes as dt
 from verifier.hardware.capabilities import Capability
 from verifier.hardware.chips import Chip
 from verifier.hardware.memories import Buffer
-from verifier.rulebase import Check
+from verifier.rulebase import Check, On
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool
 from verifier.symbolic.instruction import Instruction, Trait
@@ -427,7 +427,7 @@ _SCALED: Final = elementwise(
 declare(
     "ppl-chip-function",
     "PPL030",
-    "operation",
+    On.OPERATION,
     "the chip has the functions that the kernel uses",
     "The instruction sets differ: some functions exist on one generation only.",
     (),
@@ -439,7 +439,7 @@ declare(
 declare(
     "ppl-chip-dtype",
     "PPL031",
-    "trace",
+    On.TRACE,
     "the chip has the element types and memories of the tensors",
     "Elements of eight-bit floats exist from BM1690 on; tensors in L2 on chips with several "
     "cores that share one.",
@@ -453,7 +453,7 @@ declare(
 declare(
     "ppl-size-range",
     "PPL032",
-    "trace",
+    On.TRACE,
     "operands have at most 65535 elements along each axis",
     "Instructions hold sizes in sixteen bits: a larger size is cut off. Tensors in global memory "
     "are affected as well.",
@@ -467,7 +467,7 @@ declare(
 declare(
     "ppl-operand-shape",
     "PPL033",
-    "operation",
+    On.OPERATION,
     "the shapes of sources fit the destination",
     "The instruction has one shape, that of its result. A source may repeat along n, h and w with "
     "one element there; lanes, the c axis, do not repeat that way.",
@@ -482,7 +482,7 @@ declare(
 declare(
     "ppl-strides",
     "PPL034",
-    "operation",
+    On.OPERATION,
     "strides given by hand are in range and write every element to its own place",
     "A stride of zero repeats a source; in a destination all writes land on one element and the "
     "last survives. Strides of local operands have 18 bits.",
@@ -495,7 +495,7 @@ declare(
 declare(
     "ppl-saturation",
     "PPL035",
-    "operation",
+    On.OPERATION,
     "`saturation` is asked of chips that saturate floats",
     "BM1684X and BM1688 have no saturating arithmetic on floats: the flag is ignored or rejected.",
     ("TPU-B01", "PPL-C11"),
@@ -508,7 +508,7 @@ declare(
 declare(
     "ppl-fill-precision",
     "PPL036",
-    "operation",
+    On.OPERATION,
     "a constant that fills an integer tensor is a float32",
     "`zero` and `fill` convert the constant through float32: integers above 2**24 lose their last "
     "bits.",
@@ -521,7 +521,7 @@ declare(
 declare(
     "ppl-operand-layout",
     "PPL037",
-    "operation",
+    On.OPERATION,
     "operands have the align mode that the function implies",
     "Instructions take weights, scales and quantisation parameters packed, tables and transposed "
     "results by rows. The mode is chosen when a tensor is made; elements of another layout are "

@@ -27,7 +27,7 @@ from rules.tpu.ppl_kit import (
 from verifier.hardware import dtypes as dt
 from verifier.hardware.chips import Chip
 from verifier.layouts import strides as layouts
-from verifier.rulebase import Check
+from verifier.rulebase import Check, On
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.instruction import Instruction, Picks
@@ -408,7 +408,7 @@ pl.dma.store(target, b)
 declare(
     "ppl-start-lane",
     "PPL038",
-    "operation",
+    On.OPERATION,
     "operands that a lane computes with start in the same lane",
     "Each lane reads and writes its own memory: channel c of every operand lies in the same lane, "
     "or the results are those of other channels, without a message. A part that begins at channel "
@@ -425,7 +425,7 @@ declare(
 declare(
     "ppl-operand-address",
     "PPL039",
-    "operation",
+    On.OPERATION,
     "operands start where the function can read them from",
     "Operands without strides of their own start at a row of the execution units, packed ones at a "
     "word. A part that begins at another column starts elsewhere.",

@@ -30,7 +30,7 @@ from rules.tpu.ppl_kit import (
 from verifier.hardware import dtypes as dt
 from verifier.hardware.capabilities import Capability
 from verifier.hardware.chips import Chip
-from verifier.rulebase import Check
+from verifier.rulebase import Check, On
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.instruction import Trait
@@ -381,7 +381,7 @@ _WEIGHTS: Final = (
 declare(
     "ppl-window-parameters",
     "PPL050",
-    "operation",
+    On.OPERATION,
     "windows, steps and padding fit their fields",
     "Steps, dilations and padding have four bits each. The pools take padding before the step, "
     "the convolutions after: exchanged lists are in range only by chance.",
@@ -394,7 +394,7 @@ declare(
 declare(
     "ppl-window-size",
     "PPL051",
-    "operation",
+    On.OPERATION,
     "the result of a convolution or pool has the size that its window makes",
     "The instruction computes as many rows and columns as it is told: too many read beyond the "
     "input, too few leave a part out.",
@@ -407,7 +407,7 @@ declare(
 declare(
     "ppl-window-dtypes",
     "PPL052",
-    "operation",
+    On.OPERATION,
     "input, weight, bias and result of a convolution or pool have types that go together",
     "Weights are of the input's type; the result is of that type or float32.",
     ("TPU-C03", "TPU-C04", "TPU-C06", "TPU-C10", "TPU-C31", "TPU-C40", "TPU-C41", "TPU-C42"),
@@ -422,7 +422,7 @@ declare(
 declare(
     "ppl-weight-shape",
     "PPL054",
-    "operation",
+    On.OPERATION,
     "there are weights for each output channel, input channel and element of the window",
     "The instruction reads as many weights as channels and window say, in groups of input "
     "channels: of a tensor of another shape it reads others, or what lies behind.",
@@ -436,7 +436,7 @@ declare(
 declare(
     "ppl-window-options",
     "PPL053",
-    "operation",
+    On.OPERATION,
     "options of a convolution exist on the chip and go together",
     "BM1684X convolves floats without relu; a number in the place of the weights has none either.",
     ("TPU-C07", "TPU-C11", "TPU-C12", "TPU-C13", "TPU-C32"),

@@ -9,7 +9,7 @@ from rules.tpu.examples import pair
 from rules.tpu.kit import check, function
 from verifier.dialects.names import OKK
 from verifier.hardware.chips import Chip
-from verifier.rulebase import Check, Rule, register
+from verifier.rulebase import Check, On, Rule, register
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.roles import RangeBy, Role
@@ -84,7 +84,7 @@ register(
             "OKK-T7",
             "OKK-PK2",
         ),
-        on="operation",
+        on=On.OPERATION,
         check=_scalars,
         dialects=(OKK,),
         sources=("OKKernel manual, refined interface",),
@@ -178,7 +178,7 @@ register(
             "OKK-118",
             "INC-20",
         ),
-        on="operation",
+        on=On.OPERATION,
         check=_packed_types,
         dialects=(OKK,),
         sources=("OKKernel manual, fixed_point",),

@@ -11,7 +11,7 @@ from rules.tpu.kit import function, words
 from verifier.dialects.names import OKK
 from verifier.hardware.chips import Chip
 from verifier.hardware.engines import Engine
-from verifier.rulebase import Check, Note, Rule, register
+from verifier.rulebase import Check, Note, On, Rule, register
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool
 from verifier.symbolic.instruction import Trait
@@ -131,7 +131,7 @@ register(
             "The usual ping-pong works on two buffers in turn."
         ),
         facts=("OKK-X05", "OKK-X06", "OKK-X07", "OKK-X04"),
-        on="trace",
+        on=On.TRACE,
         check=races,
         dialects=(OKK,),
         sources=("OKKernel manual, programming_device",),
@@ -262,7 +262,7 @@ register(
             "parallel one. The chip stops where it is told otherwise."
         ),
         facts=("OKK-X03",),
-        on="trace",
+        on=On.TRACE,
         check=nesting,
         dialects=(OKK,),
         sources=("OKKernel manual, common",),
@@ -359,7 +359,7 @@ register(
             "initialize the device is in the state that the kernel before left."
         ),
         facts=("OKK-X01", "OKK-X02"),
-        on="trace",
+        on=On.TRACE,
         check=begins_and_ends,
         dialects=(OKK,),
         sources=("OKKernel manual, common",),

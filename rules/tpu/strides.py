@@ -11,7 +11,7 @@ from rules.tpu.kit import AXES, check, function, words
 from rules.tpu.runs import lane_of
 from verifier.dialects.names import OKK
 from verifier.hardware.chips import Chip
-from verifier.rulebase import Check, Rule, register
+from verifier.rulebase import Check, On, Rule, register
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.instruction import Trait
@@ -92,7 +92,7 @@ register(
             "the strides of its weights and crashes without them."
         ),
         facts=("OKK-D01", "OKK-D02", "OKK-D03", "OKK-D04", "OKK-P07", "OKK-P12"),
-        on="operation",
+        on=On.OPERATION,
         check=_stride_fields,
         dialects=(OKK,),
         sources=("OKKernel manual, refined interface",),
@@ -234,7 +234,7 @@ register(
             "elements."
         ),
         facts=("ADR-23", "ADR-24", "OKK-D05", "LAY-F"),
-        on="operation",
+        on=On.OPERATION,
         check=_lost_writes,
         dialects=(OKK,),
         sources=("OKKernel manual, layout",),

@@ -17,7 +17,7 @@ from rules.tpu.memory import held, source_of
 from rules.tpu.spoilt import Part, Spoilt, Threat
 from verifier.dialects.names import OKK
 from verifier.hardware.chips import Chip
-from verifier.rulebase import Check, Monitor, Note, Replayed, Rule, register
+from verifier.rulebase import Check, Monitor, Note, On, Replayed, Rule, register
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
@@ -558,7 +558,7 @@ register(
             "function leaves in its work tensor means nothing."
         ),
         facts=("OKK-P08", "OKK-Q06", "OKK-049", "OKK-050", "ADR-07", "OKK-E01", "OKK-E02"),
-        on="trace",
+        on=On.TRACE,
         check=uninitialised,
         monitors=(Monitor(UndefinedLanes, undefined_lanes),),
         replayed=Replayed(whole=True),

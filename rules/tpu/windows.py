@@ -10,7 +10,7 @@ from rules.tpu.examples import pair
 from rules.tpu.kit import check, function
 from verifier.dialects.names import OKK
 from verifier.hardware.chips import Chip
-from verifier.rulebase import Check, Rule, register
+from verifier.rulebase import Check, On, Rule, register
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.instruction import Trait
@@ -145,7 +145,7 @@ register(
             "15 for the others. A stride of 16 is one of 0."
         ),
         facts=("OKK-P03", "OKK-P04", "OKK-P05", "OKK-P21", "OKK-P31", "OKK-P06", "OKK-Y04"),
-        on="operation",
+        on=On.OPERATION,
         concerns=kit.slides,
         check=_parameters,
         dialects=(OKK,),
@@ -185,7 +185,7 @@ register(
             "Rows and columns, padding included, are counted up to 2047."
         ),
         facts=("OKK-P02", "OKK-P06", "OKK-P31", "OKK-P32", "OKK-B03", "OKK-P23"),
-        on="operation",
+        on=On.OPERATION,
         concerns=kit.slides,
         check=_output,
         dialects=(OKK,),

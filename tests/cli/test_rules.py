@@ -10,7 +10,7 @@ import pytest
 import verifier.rulebase
 from verifier.cli.main import main
 from verifier.configuration.reader import Reader, rules
-from verifier.rulebase import Rule
+from verifier.rulebase import On, Rule
 
 from .fake_engine import write
 
@@ -23,7 +23,7 @@ def rule(id: str, code: str, family: str, severity: str = "error") -> Rule:
         summary=f"what {id} demands",
         reason="Because *hardware*.",
         facts=("NKI-P01", "NKI-P02"),
-        on="operation",
+        on=On.OPERATION,
         failing="def bad(): ...\n",
         passing="def good(): ...\n",
         severity=severity,

@@ -7,11 +7,13 @@ from dataclasses import dataclass, field
 
 from tests.machines import Unasked
 from verifier.dialects.nki import NkiDialect
+from verifier.dialects.nki.versions import DESCRIBED
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import TARGETS, Target
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.generation import Generation
 from verifier.symbolic.machine import Arg, Call
 from verifier.symbolic.tensors import Axis, DType, Loop, Storage, StorageKind, View
 from verifier.symbolic.trace import AssumptionKind, LedgerKind, Operation
@@ -45,6 +47,10 @@ class FakeMachine(Unasked):
     ledger: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
     records: dict[Ref, RecordValue] = field(default_factory=dict)
+
+    @property
+    def generation(self) -> Generation:
+        return DESCRIBED[self.api]
 
     def next_order(self) -> int:
         self.order += 1

@@ -77,7 +77,7 @@ def numbered(number: int) -> Kernel:
     instruction, api, chip = subjects()[number % len(subjects())]
     dialect = of_generation(api)
     if rng.random() < 0.02:
-        api = rng.choice(dialect.generations)
+        api = rng.choice([*dialect.generations])
     target = _target(chip or rng.choice(_TARGETS))
     text = DRAWN[dialect.name](
         rng,

@@ -8,6 +8,7 @@ from math import prod
 from tests.differential.kernels import Shape
 from verifier.dialects.names import OKK
 from verifier.dialects.okk.operands import tensor
+from verifier.dialects.okk.versions import GENERATION
 from verifier.executor.machine import ConcreteMachine, Options
 from verifier.executor.places import NOWHERE
 from verifier.executor.session import Session
@@ -111,7 +112,7 @@ class Placing:
         options = Options(shapes_only=True, keep_going=True)
         self.machine = Session(self.chip, OKK, options).current()
         self.operation = Operation(
-            self.instruction.name, {}, NOWHERE, OKK, (), (), 0, instruction=self.instruction
+            self.instruction.name, {}, NOWHERE, GENERATION, (), (), 0, instruction=self.instruction
         )
 
     def give(self, name: str, value: object) -> None:

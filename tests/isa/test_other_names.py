@@ -75,7 +75,7 @@ import sys
 from verifier.dialects.nki.host import HANDLERS
 from verifier.dialects.registry import DIALECTS, instructions
 from verifier.engine import analyze_source
-from verifier.rulebase import ADVICE, all_rules
+from verifier.rulebase import ADVICE, On, all_rules
 
 FAMILIES = {"nisa": "isa", "nl": "language", "ncc": "collectives", "pl": "ppl", "okk": "okk"}
 ORIGINALS = {i.name for i in instructions(DIALECTS) if not i.name.endswith("_again")}
@@ -108,7 +108,7 @@ wrong = []
 for rule in all_rules():
     if rule.family in ("precondition", "suppression", "migration") or rule.id in sys.argv:
         continue
-    if rule.on != "operation" and not everything:
+    if rule.on is not On.OPERATION and not everything:
         continue
     examples = [(rule.failing, None, None, None), (rule.passing, None, None, None)]
     for twin in rule.twins:

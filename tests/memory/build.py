@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+from verifier.dialects.nki.versions import DESCRIBED
 from verifier.hardware.engines import Engine
 from verifier.hardware.memories import Buffer
 from verifier.source.ir import Span
@@ -43,7 +44,9 @@ class Kernel:
     """Collects a trace: statements are methods, loops and branches are context managers."""
 
     def __init__(self, api: str = "0.3", grid: Sequence[Loop] = ()) -> None:
-        self.trace = Trace("kernel", "kernel.py", self._span(1), api, "nki", grid=tuple(grid))
+        self.trace = Trace(
+            "kernel", "kernel.py", self._span(1), DESCRIBED[api], "nki", grid=tuple(grid)
+        )
         self._loops: list[Loop] = []
         self._path: list[Bool] = []
         self._order = 0
@@ -182,7 +185,7 @@ class Kernel:
             name=f"isa.{name}",
             operands={role: Operand(role, view, span) for role, view in (*targets, *sources)},
             span=span,
-            api=self.trace.api,
+            generation=self.trace.generation,
             loops=tuple(self._loops),
             path=tuple(self._path),
             order=order,

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from verifier.dialects.okk.versions import GENERATION
 from verifier.dialects.registry import DIALECTS
 from verifier.engine.analysis import analyze_file
 from verifier.report import model as report
@@ -49,7 +50,7 @@ def interpret(folder: Path, text: str, name: str | None = None) -> Run:
     (chip,) = DIALECTS["okk"].targets((), entry.name, module.syntax, {}, ())
     request = Request(name=entry.name, definition=definition, module=module)
     return interpreted(
-        project, DIALECTS["okk"].make(), chip, "okk", request, Solver(deadline=20).decide
+        project, DIALECTS["okk"].make(), chip, GENERATION, request, Solver(deadline=20).decide
     )
 
 

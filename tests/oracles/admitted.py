@@ -238,9 +238,9 @@ def traced(project: Project, entry: KernelEntry, kernel: KernelReport) -> tuple[
         conditions=tuple(effect.conditions) if effect is not None else (),
     )
     solver = Solver(deadline=_CHECK + _DRAW)
-    dialect = DIALECTS[entry.dialect].make()
+    dialect, generation = DIALECTS[entry.dialect].of(kernel.api_version)
     end = time.monotonic() + _CHECK
-    found = interpreted(project, dialect, target, kernel.api_version, request, solver.decide, end)
+    found = interpreted(project, dialect, target, generation, request, solver.decide, end)
     return found, solver
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from verifier.dialects.ppl import PplDialect
+from verifier.dialects.ppl.versions import GENERATION
 from verifier.engine.analysis import analyze_file
 from verifier.hardware import catalogue
 from verifier.report import model as report
@@ -53,4 +54,4 @@ def interpret(folder: Path, text: str, target: str = "bm1690") -> Run:
     hardware = catalogue.find(target)
     assert definition is not None and hardware is not None
     request = Request(entry.name, definition, module)
-    return interpreted(project, PplDialect(), hardware, "ppl", request, Solver().decide)
+    return interpreted(project, PplDialect(), hardware, GENERATION, request, Solver().decide)

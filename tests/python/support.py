@@ -22,6 +22,7 @@ from verifier.source.project import Project
 from verifier.source.sources import Sources
 from verifier.symbolic import expr as E
 from verifier.symbolic.dialect import Dialect
+from verifier.symbolic.generation import Generation
 from verifier.symbolic.python import modules
 from verifier.symbolic.python.concrete import SYMBOLIC, from_host, to_host
 from verifier.symbolic.python.flow import Ended, Escape, Frame, Wait
@@ -60,8 +61,8 @@ def _machine(project: Project, path: Path, dialect: PlainDialect) -> VM:
         cast(Dialect[VM], dialect),  # what it does not have is not asked for, or fails
         project=project,
         hardware=next(iter(TARGETS.values())),
-        api="0.6",
-        trace=Trace("k", str(path), Span(str(path), 1, 0, 1, 1), "0.6", "none"),
+        generation=Generation(name="none"),
+        trace=Trace("k", str(path), Span(str(path), 1, 0, 1, 1), Generation(name="none"), "none"),
         inputs=Inputs(),
         decide=Solver().decide,
     )

@@ -16,6 +16,7 @@ from verifier.source.ir import Span
 from verifier.source.project import Project
 from verifier.source.sources import Sources
 from verifier.symbolic import expr as E
+from verifier.symbolic.generation import Generation
 from verifier.symbolic.python import modules
 from verifier.symbolic.python.flow import Frame
 from verifier.symbolic.python.inputs import Inputs
@@ -135,8 +136,8 @@ def project(root: Path, **texts: str) -> Outcome:
     span = Span(str(place), 1, 0, 1, 1)
     state: dict[str, Any] = {
         "hardware": next(iter(TARGETS.values())),
-        "api": "0.6",
-        "trace": Trace("k", str(place), span, "0.6", "none"),
+        "generation": Generation(name="none"),
+        "trace": Trace("k", str(place), span, Generation(name="none"), "none"),
         "inputs": Inputs(),
         "decide": Solver().decide,
     }

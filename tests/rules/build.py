@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from verifier.dialects.nki import isa
+from verifier.dialects.nki.versions import DESCRIBED
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import TARGETS
 from verifier.rulebase import Check, find, run
@@ -98,7 +99,7 @@ def operation(name: str, api: str = "0.6", **operands: object) -> Operation:
         name=name,
         operands={role: Operand(role, value, SPAN) for role, value in operands.items()},
         span=SPAN,
-        api=api,
+        generation=DESCRIBED[api],
         loops=(),
         path=(),
         order=0,

@@ -35,7 +35,7 @@ register(
         summary="copies are of an even number of partitions",
         reason="Partitions come in pairs.",
         facts=("TRN01",),
-        on="operation",
+        on=On.OPERATION,
         concerns=lambda i: Trait.COPIES in i.traits and i.computes,
         check=_even_rows,
         sources=("none",),

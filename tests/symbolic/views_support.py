@@ -12,6 +12,7 @@ from verifier.hardware.targets import TARGETS, Target
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.generation import Generation
 from verifier.symbolic.tensors import Axis, DType, Loop, Storage, StorageKind, View
 from verifier.symbolic.trace import AssumptionKind, LedgerKind, Operation
 
@@ -37,6 +38,10 @@ class Recorder(Unasked):
     ledger: list[str] = field(default_factory=list)
     facts: list[Bool] = field(default_factory=list)
     count: int = 0
+
+    @property
+    def generation(self) -> Generation:
+        return Generation(name=self.api)
 
     @property
     def target(self) -> Target:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from verifier.dialects.okk import isa
+from verifier.dialects.okk.versions import GENERATION
 from verifier.hardware.chips import CHIPS
 from verifier.hardware.engines import Engine
 from verifier.hardware.memories import Buffer
@@ -118,7 +119,7 @@ def operation(
         name=f"okk.{name}",
         operands=bound,
         span=span(),
-        api="okk",
+        generation=GENERATION,
         loops=loops,
         path=path,
         order=next(_orders),
@@ -133,7 +134,7 @@ def loop(name: str, trips: Size) -> Loop:
 
 
 def trace(*operations: Operation) -> Trace:
-    out = Trace("kernel", "kernel.py", span(), "okk", "okk")
+    out = Trace("kernel", "kernel.py", span(), GENERATION, "okk")
     out.operations.extend(operations)
     return out
 

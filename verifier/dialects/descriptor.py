@@ -10,6 +10,7 @@ from typing import Protocol, TypeAlias
 from verifier.hardware import catalogue
 from verifier.hardware.catalogue import Hardware
 from verifier.symbolic.dialect import Dialect
+from verifier.symbolic.generation import Generation
 from verifier.symbolic.instruction import Instruction
 from verifier.symbolic.python.vm import VM
 
@@ -85,8 +86,9 @@ class DialectDescriptor:
     meant_for: Shown = _nothing
     #: the packages that hold it
     packages: frozenset[str]
-    #: the generations of the API, oldest first; a dialect without any has its name instead
-    generations: tuple[str, ...]
+    #: the generations of the API by name, oldest first; where kernels cannot tell any apart, it
+    #: has one, of its own name
+    generations: Mapping[str, Generation]
     #: the functions that are described, by canonical name
     instructions: Mapping[str, Instruction]
     #: the functions of an imported name, as an editor shows them: name, parameters, and what there
@@ -117,6 +119,10 @@ class DialectDescriptor:
     numbers_only: bool = False
     #: whether assertions of a kernel are checked by anybody
     asserts_kept: bool = True
+
+    def of(self, generation: str) -> tuple[Dialect[VM], Generation]:
+        """Who interprets a kernel of a generation, and that generation."""
+        return self.make(), self.generations[generation]
 
     def spoken(self, generation: str) -> str:
         """A generation as it is spoken of: ``NKI 0.6``."""

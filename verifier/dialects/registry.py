@@ -17,13 +17,15 @@ from verifier.dialects.nki import isa as nki_isa
 from verifier.dialects.nki import launches as nki_launches
 from verifier.dialects.nki import spoken as nki_spoken
 from verifier.dialects.nki.outside import device_calls
-from verifier.dialects.nki.versions import GENERATIONS
+from verifier.dialects.nki.versions import DESCRIBED
 from verifier.dialects.okk import OkkDialect
 from verifier.dialects.okk import isa as okk_isa
 from verifier.dialects.okk import spoken as okk_spoken
+from verifier.dialects.okk import versions as okk_versions
 from verifier.dialects.ppl import PplDialect, launches
 from verifier.dialects.ppl import isa as ppl_isa
 from verifier.dialects.ppl import spoken as ppl_spoken
+from verifier.dialects.ppl import versions as ppl_versions
 from verifier.hardware import targets
 from verifier.hardware.capabilities import Capability
 from verifier.hardware.catalogue import Hardware
@@ -48,7 +50,7 @@ DIALECTS: Final[Mapping[str, DialectDescriptor]] = {
             runs=lambda hardware: isinstance(hardware, Target),
             target=targets.DEFAULT,
             packages=frozenset({"nki", "neuronxcc"}),
-            generations=GENERATIONS,
+            generations=DESCRIBED,
             instructions=nki_isa.INSTRUCTIONS,
             functions=nki_spoken.functions,
             infer=generations_of,
@@ -68,7 +70,7 @@ DIALECTS: Final[Mapping[str, DialectDescriptor]] = {
             runs=lambda hardware: _has(hardware, Capability.KERNEL_LIBRARY),
             target="bm1684",
             packages=frozenset({"okk"}),
-            generations=(OKK,),
+            generations={OKK: okk_versions.GENERATION},
             instructions=okk_isa.INSTRUCTIONS,
             functions=okk_spoken.functions,
             infer=lambda tree: lambda kernel: OKK,
@@ -84,7 +86,7 @@ DIALECTS: Final[Mapping[str, DialectDescriptor]] = {
             target="bm1684x",
             meant_for=launches.targets,
             packages=frozenset({"ppl"}),
-            generations=(PPL,),
+            generations={PPL: ppl_versions.GENERATION},
             instructions={**ppl_isa.INSTRUCTIONS, **ppl_isa.CONTROL},
             functions=ppl_spoken.functions,
             infer=lambda tree: lambda kernel: PPL,

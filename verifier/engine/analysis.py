@@ -223,7 +223,8 @@ def _kernel(
         return
     dialect = DIALECTS[entry.dialect]
     asked = request.api_version
-    api = asked if asked in dialect.generations else text.generation(module, dialect, entry)
+    known = asked if asked is not None and asked in dialect.generations else None
+    api = known or text.generation(module, dialect, entry)
     # the generation, contracts and lines are those of the whole file
     footprint.note_whole(module.file)
     contracts = _contracts(module, entry, request, text.contracts(module), errors)

@@ -92,9 +92,9 @@ def judgement(
     """Run a kernel, discharge what is demanded of it, and report, each in its share of the time."""
     entry, target, api = unit.entry, unit.target, unit.api
     started = time.perf_counter()
-    dialect = DIALECTS[entry.dialect].make()
+    dialect, generation = DIALECTS[entry.dialect].of(api)
     end, within = clock.end(Share.INTERPRET), clock.until(Share.INTERPRET)
-    run = interpreted(project, dialect, target, api, job, solver.decide, end, within)
+    run = interpreted(project, dialect, target, generation, job, solver.decide, end, within)
     followed = time.perf_counter()
     found = _judged(run, unit, request, solver, clock)
     decided = time.perf_counter()

@@ -56,9 +56,9 @@ def migrated(
         return report.FileResult(request.path)
     dialect = DIALECTS[NKI]
     asked = request.api_version
-    known = asked if asked in dialect.generations else None
+    known = asked if asked is not None and asked in dialect.generations else None
     since = known or dialect.infer(_together(project, module, users))("")
-    if dialect.generations.index(since) > dialect.generations.index(request.migrate_to):
+    if dialect.generations[since].at_least(request.migrate_to):
         since = request.migrate_to
     errors: list[report.FileError] = []
     job = _Migration(request, project, module, since, limit, errors)
@@ -141,10 +141,10 @@ class _Migration:
             clock = Clock(self.limit)
             solver = Solver(deadline=clock.left(Share.DECIDE))
             end, within = clock.end(Share.INTERPRET), clock.until(Share.INTERPRET)
-            dialect = DIALECTS[NKI].make()
+            dialect, since = DIALECTS[NKI].of(self.since)
             try:
                 run = interpreted(
-                    self.project, dialect, target, self.since, job, solver.decide, end, within
+                    self.project, dialect, target, since, job, solver.decide, end, within
                 )
                 with clock.until(Share.DECIDE):
                     visits.add(run.trace.operations, target, _holds(run, solver))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from verifier import rulebase
 from verifier.engine.instances import EachTrip
 from verifier.hardware.catalogue import Hardware
-from verifier.rulebase import Check, Note, Rule
+from verifier.rulebase import Check, Note, On, Rule
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr, Sym
 from verifier.symbolic.python.entry import Run
@@ -60,33 +60,29 @@ def _each(run: Run, target: Hardware, chosen: Sequence[Rule]) -> Iterator[Obliga
         last = max(last, obligation.order)
         yield obligation
     for rule in chosen:
-        if rule.on == "trace":
+        if rule.on is On.TRACE:
             for check in rulebase.run(rule, target, run.trace):
                 yield _obligation(rule, check, (), (), last + 1)
 
 
 def _of_parts(run: Run, target: Hardware, chosen: Sequence[Rule]) -> Iterator[Obligation]:
-    """What is demanded of single tensors, operations and accesses, and of Python."""
+    """What is demanded of single tensors and operations, and of Python."""
     yield from _host(run.checks, {rule.id: rule for rule in chosen})
-    by_subject: dict[str, list[Rule]] = {}
+    by_subject: dict[On, list[Rule]] = {}
     for rule in chosen:
         by_subject.setdefault(rule.on, []).append(rule)
     for storage in run.trace.storages:
         if storage.kind is StorageKind.INPUT:
             continue
-        for rule in by_subject.get("storage", ()):
+        for rule in by_subject.get(On.STORAGE, ()):
             for check in rulebase.run(rule, target, storage):
                 yield _obligation(rule, check, storage.path, storage.loops, storage.order)
-    dispatch = _by_operation(by_subject.get("operation", ()))
+    dispatch = _by_operation(by_subject.get(On.OPERATION, ()))
     for operation in run.trace.operations:
         operation.unseen.clear()
         for rule in (*dispatch.get(operation.name, ()), *dispatch.get("", ())):
             for check in rulebase.run(rule, target, operation):
                 yield _of_operation(rule, check, operation)
-        for rule in by_subject.get("access", ()):
-            for _, view in (*operation.reads, *operation.writes):
-                for check in rulebase.run(rule, target, view):
-                    yield _of_operation(rule, check, operation)
 
 
 def _by_operation(rules: Iterable[Rule]) -> dict[str, list[Rule]]:
@@ -151,7 +147,7 @@ def known_at(assumptions: Iterable[Assumption], obligation: Obligation) -> tuple
     run comes to, since nothing runs before the whole kernel is traced; but not for what dies while
     it is traced.
     """
-    traced = obligation.rule.on != "host"
+    traced = obligation.rule.on is not On.HOST
     return tuple(
         a.condition
         for a in assumptions

@@ -94,9 +94,9 @@ def judgement(
     chosen = report.chosen
     selected = {rule.id for rule in rules if chosen(rule.id, request.select, request.ignore)}
     job = replace(job, opaque=True)
-    dialect = DIALECTS[entry.dialect].make()
+    dialect, generation = DIALECTS[entry.dialect].of(unit.api)
     end, within = clock.end(Share.INTERPRET), clock.until(Share.INTERPRET)
-    run = interpreted(project, dialect, target, unit.api, job, solver.decide, end, within)
+    run = interpreted(project, dialect, target, generation, job, solver.decide, end, within)
     fixer = Fixer(project, unit.api)
     pending = [
         obligation

@@ -213,6 +213,6 @@ def _range(machine: ConcreteMachine, value: Range) -> Any:
         numbers = list(reversed(numbers))
         if machine.options.loop_order == "shuffled":
             machine.rng.shuffle(numbers)
-    if machine.watch is not None and machine.api == "beta1":
+    if machine.watch is not None and machine.generation.reorders:
         return Turns(machine.watch, machine.program, numbers, value.kind)
     return numbers

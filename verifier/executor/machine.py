@@ -27,10 +27,11 @@ from verifier.hardware.chips import Chip
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
 from verifier.report import model as report
-from verifier.rulebase import Check, Monitor, Note, Rule, Shown
+from verifier.rulebase import Check, Monitor, Note, On, Rule, Shown
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.generation import Generation
 from verifier.symbolic.lanes import SystemAddress
 from verifier.symbolic.memory.events import (
     Added,
@@ -95,7 +96,6 @@ class Rules:
 
     by_id: dict[str, Rule]
     storage: list[Rule]
-    access: list[Rule]
     operation: dict[str, list[Rule]]
     trace: list[Rule]
     #: by the class of what they judge
@@ -104,7 +104,7 @@ class Rules:
     @staticmethod
     def load(dialect: str, only: str | None = None, about: str | None = None) -> Rules:
         """The rules of a dialect, or one of them; ``about``: the one that a run is made for."""
-        found = Rules({}, [], [], {}, [], {})
+        found = Rules({}, [], {}, [], {})
         for rule in rulebase.of_dialect(dialect):
             if only not in (None, rule.id) or rule.family == rulebase.ADVICE:
                 continue
@@ -112,14 +112,12 @@ class Rules:
             for monitor in rule.monitors:
                 if not monitor.asked or rule.id == about:
                     found.monitors.setdefault(monitor.event, []).append((rule, monitor))
-            if rule.on == "storage":
+            if rule.on is On.STORAGE:
                 found.storage.append(rule)
-            elif rule.on == "access":
-                found.access.append(rule)
-            elif rule.on == "operation":
+            elif rule.on is On.OPERATION:
                 for name in rule.operations or ("",):
                     found.operation.setdefault(name, []).append(rule)
-            elif rule.on == "trace":
+            elif rule.on is On.TRACE:
                 found.trace.append(rule)
         return found
 
@@ -157,10 +155,9 @@ class ConcreteMachine:
         plans: Plans | None = None,
     ) -> None:
         self.hardware = hardware
-        self._api = api
         self.options = options
         dialect = of_generation(api)
-        self.dialect = dialect.make()
+        self.dialect, self._generation = dialect.of(api)
         self.kernel = ""
         self.rules = Rules.load(dialect.name, options.only, options.about)
         self.found: list[report.Diagnostic] = []
@@ -226,8 +223,12 @@ class ConcreteMachine:
         return self.hardware
 
     @property
+    def generation(self) -> Generation:
+        return self._generation
+
+    @property
     def api(self) -> str:
-        return self._api
+        return self._generation.name
 
     @property
     def loops(self) -> tuple[Loop, ...]:
@@ -352,7 +353,7 @@ class ConcreteMachine:
         """Whether the instances of a launch see one tensor, not one each."""
         return template.kind is StorageKind.ALLOC and (
             template.buffer is Buffer.SHARED_HBM
-            or (self._api == "beta1" and template.buffer is Buffer.HBM)
+            or (self._generation.hbm_returned and template.buffer is Buffer.HBM)
         )
 
     def whole(self, memory: Memory, span: Span) -> View:
@@ -391,10 +392,6 @@ class ConcreteMachine:
         for rule in (*table.get(operation.name, ()), *table.get("", ())):
             for check in rulebase.run(rule, self.hardware, operation):
                 self.judge(rule, check)
-        for rule in self.rules.access:
-            for _, view in (*operation.reads, *operation.writes):
-                for check in rulebase.run(rule, self.hardware, view):
-                    self.judge(rule, check)
 
     def check(
         self,

@@ -387,10 +387,11 @@ def steps_of(machine: ConcreteMachine, operation: Operation, bounds: dict[str, B
     footprint = operation.instruction.footprint if operation.instruction is not None else None
     matmul = Trait.MATMUL in traits
     adds, how = operation.adds, operation.effect
-    own = machine.api == "beta1" and how is Effect.ADDS and writes[:1] == started[:1]
+    by_operator = machine.generation.sums_by_operator
+    own = by_operator and how is Effect.ADDS and writes[:1] == started[:1]
     own_sum = writes[0] if own and writes else None
     tensor = matmul or operation.engine is Engine.TENSOR
-    sums = started if matmul and machine.api != "beta1" and adds else ()
+    sums = started if matmul and not by_operator and adds else ()
     if adds and not matmul:
         reads = (*reads, *(role for role in writes if role not in reads and role != own_sum))
     return Steps(

@@ -281,7 +281,7 @@ def _tensors(value: Any) -> list[Tensor]:
 def _finish(
     machine: ConcreteMachine, returned: list[Tensor], inputs: list[Tensor], span: Span
 ) -> None:
-    trace = Trace(machine.kernel, span.path, span, machine.api, machine.dialect.name)
+    trace = Trace(machine.kernel, span.path, span, machine.generation, machine.dialect.name)
     trace.returns.append(((), tuple(tensor.as_view for tensor in returned), span))
     machine.accumulators.ended()
     machine.meet(Ended(trace, any(tensor.memory.written for tensor in inputs)))
@@ -312,4 +312,4 @@ def capacity(machine: ConcreteMachine) -> None:
     if isinstance(machine.hardware, Chip):
         tpu_running.capacity(machine)
     else:
-        machine.meet(Lived(machine.api, machine.lives))
+        machine.meet(Lived(machine.generation, machine.lives))

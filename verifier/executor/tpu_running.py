@@ -170,7 +170,7 @@ def finish(machine: ConcreteMachine, given: Given, span: Span) -> None:
     """
     wanted = machine.options.about
     if len(machine.trace) < TRACED:
-        trace = Trace(machine.kernel, span.path, span, machine.api, machine.dialect.name)
+        trace = Trace(machine.kernel, span.path, span, machine.generation, machine.dialect.name)
         trace.operations = machine.trace
         trace.storages = machine.storages
         trace.returns.append(((), (), span))

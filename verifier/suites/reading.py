@@ -136,7 +136,7 @@ def machine(
     first = descriptors[0]
     dialect = SuiteDialect([descriptor.make() for descriptor in descriptors])
     span = Span(str(path), 1, 0, 1, 0)
-    api = first.generations[-1]
+    generation = [*first.generations.values()][-1]
     language = language_of(dialect)
     own = {"locals": Builtin.of("locals", local_names)}
     vm = SuiteVM(
@@ -144,8 +144,8 @@ def machine(
         dialect,
         project=project,
         hardware=catalogue.find(first.target),
-        api=api,
-        trace=Trace("", str(path), span, api, dialect.name),
+        generation=generation,
+        trace=Trace("", str(path), span, generation, dialect.name),
         inputs=Inputs(),
         decide=decide,
     )

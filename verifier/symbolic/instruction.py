@@ -18,7 +18,7 @@ from verifier.hardware.targets import Target
 from verifier.source.ir import Span
 from verifier.symbolic.effects import ALWAYS, Call, Footprint, When
 from verifier.symbolic.expr import Bool, Expr
-from verifier.symbolic.roles import In, Role, StartLanes
+from verifier.symbolic.roles import In, Role, Since, StartLanes
 from verifier.symbolic.tensors import DType, Operand
 
 
@@ -220,7 +220,8 @@ class Step:
     """One of the operators that a call does one after the other.
 
     ``operand``: what it takes besides; ``reverse``: the flag that puts that first. Facts:
-    ``together``: both are given, or none; ``alone``: a unary operator takes no operand;
+    ``together``: both are given, or none; ``alone``: a unary operator takes no operand, and from
+    the generation ``never_with`` on it may not be given one;
     ``turned``: the flag goes with an operator; ``fixed``: the flag may not be set.
     """
 
@@ -229,6 +230,7 @@ class Step:
     reverse: str
     together: str = ""
     alone: str = ""
+    never_with: str = ""
     turned: str = ""
     fixed: str = ""
 
@@ -331,6 +333,14 @@ class Instruction:
     #: facts: as many elements come as go; until which generation axes of size 1 are repeated
     counted: tuple[str, ...] = ()
     repeats_until: str = ""
+    #: until which generation a result of a lower rank was padded
+    pads_until: str = ""
+    #: from which generation on rows may be shorter than those of the hardware, and lie in planes
+    shortens_since: str = ""
+    #: from which generation on another function does the same and more
+    succeeded: Since | None = None
+    #: from which generation on the smallest tiles of the array are there on all targets
+    smallest: Since | None = None
     #: a fact: it does not convert
     keeps_type: str = ""
     #: a fact: it converts through float32

@@ -16,6 +16,7 @@ from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
 from verifier.source.ir import Span
 from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.generation import Generation
 from verifier.symbolic.lanes import SystemAddress
 from verifier.symbolic.tensors import Axis, DType, Loop, StorageKind, View
 from verifier.symbolic.trace import AssumptionKind, LedgerKind, Operation
@@ -59,8 +60,13 @@ class Machine(Protocol):
         ...
 
     @property
+    def generation(self) -> Generation:
+        """The generation in force."""
+        ...
+
+    @property
     def api(self) -> str:
-        """Generation in force: ``beta1``, ``0.2`` ... ``0.6``."""
+        """Its name: ``beta1``, ``0.2`` ... ``0.6``."""
         ...
 
     @property

@@ -71,6 +71,24 @@ class Types:
     when: When = ALWAYS
 
 
+@dataclass(frozen=True, slots=True)
+class Since:
+    """Something that holds from a generation on, as a fact says."""
+
+    generation: str
+    fact: str
+
+
+@dataclass(frozen=True, slots=True)
+class Against:
+    """A parameter that is not given where another one is a certain choice, before a generation."""
+
+    role: str
+    choice: str
+    fact: str
+    until: str = ""
+
+
 class Match(Enum):
     """What of two element types has to agree."""
 
@@ -360,6 +378,11 @@ class Role:
     count: Limit | None = None
     #: of a flag: what the target must have where it is set, and where that is said
     needs: tuple[Capability, tuple[str, ...]] | None = None
+    #: of a number: a float is not written to integers
+    exact: Since | None = None
+    #: of a tile: it holds float32 where an operator computes on numbers
+    arithmetic: Since | None = None
+    against: Against | None = None
     #: names under which other generations have it, or calls may give it
     others: tuple[str, ...] = ()
     #: the parameter that it is given by, where that has another name

@@ -13,6 +13,7 @@ from verifier.hardware.engines import Engine
 from verifier.source.ir import Span
 from verifier.symbolic.effects import Effect
 from verifier.symbolic.expr import TRUE, Bool
+from verifier.symbolic.generation import Generation
 from verifier.symbolic.instruction import Instruction
 from verifier.symbolic.lanes import Touch
 from verifier.symbolic.tensors import Loop, Operand, Storage, View
@@ -30,7 +31,7 @@ class Operation:
     name: str
     operands: dict[str, Operand]
     span: Span
-    api: str  # "beta1", "0.2", ...
+    generation: Generation
     loops: tuple[Loop, ...]
     path: tuple[Bool, ...]
     order: int
@@ -47,6 +48,11 @@ class Operation:
     instruction: Instruction | None = None
     #: arguments whose values somebody asked for, and that are not known
     unseen: set[str] = field(default_factory=set)
+
+    @property
+    def api(self) -> str:
+        """The name of the generation."""
+        return self.generation.name
 
     @property
     def adds(self) -> bool:
@@ -167,7 +173,7 @@ class Trace:
     kernel: str
     path: str
     span: Span
-    api: str
+    generation: Generation
     dialect: str
     storages: list[Storage] = field(default_factory=list)
     operations: list[Operation] = field(default_factory=list)

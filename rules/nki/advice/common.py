@@ -8,7 +8,7 @@ from rules.nki import kit
 from rules.nki.kit import register
 from rules.nki.samples import Examples, Shape, kernel
 from verifier.hardware.targets import Target
-from verifier.rulebase import ADVICE, COMPILED, Check, Rule
+from verifier.rulebase import ADVICE, COMPILED, Check, On, Rule
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.instruction import Instruction, Trait
 from verifier.symbolic.tensors import View
@@ -63,7 +63,7 @@ def advise(
             summary=summary,
             reason=reason,
             facts=facts,
-            on="operation" if of_trace is None else "trace",
+            on=On.OPERATION if of_trace is None else On.TRACE,
             check=check if of_trace is None else of_trace,
             concerns=concerns,
             enforces=enforces,

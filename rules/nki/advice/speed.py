@@ -297,13 +297,16 @@ advise(
 
 
 def _old_form(operation: Operation, target: Target) -> Iterator[Check]:
+    since = kit.described(operation).succeeded
+    if since is None:
+        return
     yield note(
         operation,
-        E.truth(not kit.at_least(operation.api, "0.2")),
+        E.truth(not operation.generation.at_least(since.generation)),
         "activation is given the command",
         "activation_reduce is there for compatibility",
         "write `nisa.activation` with `reduce_cmd=` and `reduce_res=`",
-        "ACR06",
+        since.fact,
     )
 
 
@@ -329,5 +332,5 @@ advise(
         _exponentials("activation($, reduce_cmd=nisa.reduce_cmd.reset_reduce)"),
     ),
     ("NKI ISA reference, activation_reduce",),
-    operations=("isa.activation_reduce",),
+    concerns=lambda i: i.succeeded is not None,
 )

@@ -85,7 +85,7 @@ def _kept(operation: Operation, target: Target) -> Iterator[Check]:
     reduces, asked = kit.described(operation).reduces, operation.operands.get("keepdims")
     if asked is None or not asked.given or reduces is None:
         return
-    if reduces.keeps and kit.at_least(operation.api, reduces.keeps):
+    if reduces.keeps and operation.generation.at_least(reduces.keeps):
         yield note(
             operation,
             kit.flag(operation, "keepdims"),

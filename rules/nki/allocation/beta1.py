@@ -12,7 +12,7 @@ from rules.nki.kit import register
 from rules.nki.samples import variants
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
-from verifier.rulebase import COMPILED, Check, Note, Rule
+from verifier.rulebase import COMPILED, Check, Note, On, Rule
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Origin
@@ -53,7 +53,7 @@ def _of_storage(
 
 
 def _creation(trace: Trace, target: Target) -> Iterator[Check]:
-    if trace.api != "beta1":
+    if not trace.generation.scoped:
         return
     for storage in trace.storages:
         if storage.kind is not StorageKind.ALLOC:
@@ -120,7 +120,7 @@ register(
             "calls is rejected. Nothing fills memory outside of the chip but a store."
         ),
         facts=("B21", "L07", "E15", "E25"),
-        on="trace",
+        on=On.TRACE,
         check=_creation,
         replayed=COMPILED,
         sources=("NKI Beta 1 error reference",),
@@ -184,7 +184,7 @@ register(
             "SDK a kernel of Beta 1 is compiled with it does not say: this is a note."
         ),
         facts=("P03", "L76", "E18"),
-        on="trace",
+        on=On.TRACE,
         check=_block_dimension,
         replayed=COMPILED,
         severity="note",
@@ -200,7 +200,7 @@ register(
 
 
 def _scopes(trace: Trace, target: Target) -> Iterator[Check]:
-    if trace.api != "beta1":
+    if not trace.generation.scoped:
         return
     for operation in trace.operations:
         seen: set[int] = set()
@@ -291,7 +291,7 @@ register(
             "updates the one that is there."
         ),
         facts=("LP13", "E19"),
-        on="trace",
+        on=On.TRACE,
         check=_scopes,
         replayed=COMPILED,
         sources=("NKI Beta 1 error reference, err_local_variable_used_out_of_scope",),
@@ -338,7 +338,11 @@ def _direct(trace: Trace, target: Target) -> Iterator[Check]:
                 "place it with `mod_alloc`, or assign the result to a tile that is placed",
             )
             yield replace(found, notes=(note,))
-        elif storage.buffer.off_chip and storage.kind in _MADE and trace.api == "beta1":
+        elif (
+            storage.buffer.off_chip
+            and storage.kind in _MADE
+            and trace.generation.only_outputs_placed
+        ):
             yield from _internal(trace, storage, note)
     for operation in trace.operations:
         yield from _hidden(operation, note)
@@ -419,7 +423,7 @@ register(
             "zeros, the identity of a transpose, an initial value), has no place."
         ),
         facts=("B11", "B12", "B13", "E07", "E29", "E31"),
-        on="trace",
+        on=On.TRACE,
         check=_direct,
         replayed=COMPILED,
         sources=("NKI Beta 1 direct allocation guide, common errors",),

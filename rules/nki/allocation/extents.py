@@ -9,7 +9,7 @@ from rules.nki.allocation.tensors import storage_check, tensor_name
 from rules.nki.kit import register
 from rules.nki.samples import variants
 from verifier.hardware.targets import Target
-from verifier.rulebase import Check, Rule
+from verifier.rulebase import Check, On, Rule
 from verifier.symbolic import expr as E
 from verifier.symbolic.tensors import Storage, StorageKind
 
@@ -67,7 +67,7 @@ register(
             "so it cannot be longer; longer tensors are processed in tiles."
         ),
         facts=("P01", "N10"),
-        on="storage",
+        on=On.STORAGE,
         check=_partition_extent,
         sources=("NKI tiling overview, tile size considerations",),
         twins=TWINS["partition-extent"],
@@ -131,7 +131,7 @@ register(
             "one-dimensional shape says nothing about the second, and the compiler rejects it."
         ),
         facts=("P02", "OQ42"),
-        on="storage",
+        on=On.STORAGE,
         check=_tile_rank,
         of_rank=True,
         sources=("NKI language guide, view primitives",),
@@ -189,7 +189,7 @@ register(
             "become 0 when the divisor is the larger one."
         ),
         facts=("L03",),
-        on="storage",
+        on=On.STORAGE,
         check=_empty_shape,
         sources=("NKI language ndarray",),
         failing=_EMPTY_SHAPE.failing,

@@ -11,7 +11,7 @@ from rules.nki.samples import variants
 from verifier.hardware.capabilities import Capability
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
-from verifier.rulebase import Check, Rule
+from verifier.rulebase import Check, On, Rule
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.tensors import Storage
@@ -69,7 +69,7 @@ register(
             "partition cannot be placed."
         ),
         facts=("B05",),
-        on="storage",
+        on=On.STORAGE,
         check=_psum_tile_size,
         sources=("Trainium/Inferentia2 architecture, near-memory accumulation in PSUM",),
         failing=_PSUM_TILE_SIZE.failing,
@@ -165,7 +165,7 @@ register(
             "be addressed by one instruction."
         ),
         facts=("B04", "B06", "OQ04"),
-        on="operation",
+        on=On.OPERATION,
         concerns=kit.multiplies,
         check=_psum_bank_crossing,
         sources=("NKI tiling overview, tile-size constraints", "Direct allocation guide"),
@@ -282,7 +282,7 @@ register(
             "the eight banks. A tile that starts within a bank shares it with its neighbour."
         ),
         facts=("B07", "B08"),
-        on="storage",
+        on=On.STORAGE,
         check=_psum_placement,
         sources=("NKI migration guide, improved allocation API", "Direct allocation guide"),
         failing=_PSUM_PLACEMENT.failing,

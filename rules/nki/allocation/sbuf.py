@@ -11,7 +11,7 @@ from rules.nki.operands.partitions import start_predicate
 from rules.nki.samples import variants
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
-from verifier.rulebase import Check, Rule
+from verifier.rulebase import Check, On, Rule
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.tensors import Storage
@@ -75,7 +75,7 @@ register(
             "there are cannot be placed, whatever else is live."
         ),
         facts=("B01",),
-        on="storage",
+        on=On.STORAGE,
         check=_sbuf_tile_size,
         sources=("Neuron architecture guides", "NKI ISA, tile size of each instruction"),
         failing=_SBUF_TILE_SIZE.failing,
@@ -166,7 +166,7 @@ register(
             "partition does, on trn1 before the last 16 KiB, which the compiler keeps to itself."
         ),
         facts=("B02", "B09", "B22", "OQ01"),
-        on="storage",
+        on=On.STORAGE,
         check=_sbuf_placement,
         sources=("Direct allocation guide", "NKI language ndarray, address"),
         failing=_SBUF_PLACEMENT.failing,
@@ -225,7 +225,7 @@ register(
             "at partition 0, one of more than 32 at 0 or 64, a smaller one at any quadrant."
         ),
         facts=("L04",),
-        on="storage",
+        on=On.STORAGE,
         check=_placement_start,
         sources=("NKI language ndarray, address", "Direct allocation guide"),
         failing=_PLACEMENT_START.failing,

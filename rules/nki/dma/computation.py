@@ -10,7 +10,7 @@ from rules.nki.kit import check, register
 from rules.nki.samples import variants
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
-from verifier.rulebase import Check, Rule
+from verifier.rulebase import Check, On, Rule
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.roles import Takes
@@ -161,7 +161,7 @@ register(
         ),
         facts=("DCM01", "DCM04", "DCM05", "DCM06", "DCM10"),
         twins=twins.COMPUTED,
-        on="operation",
+        on=On.OPERATION,
         concerns=kinds.both(kinds.by_dma, kinds.taking("srcs", Takes.TILES)),
         check=_dma_compute,
         sources=("NKI ISA dma_compute",),

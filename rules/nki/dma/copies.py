@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from rules.nki import kinds, kit
 from rules.nki.dma.memories import OFF_CHIP, REACHED
-from rules.nki.kit import at_least, check, register
+from rules.nki.kit import check, register
 from rules.nki.operands.memories import SBUF
 from rules.nki.samples import variants
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
-from verifier.rulebase import Check, Rule
+from verifier.rulebase import Check, On, Rule
 from verifier.symbolic import expr as E
 from verifier.symbolic.instruction import Trait
 from verifier.symbolic.roles import Takes
@@ -30,7 +30,7 @@ def _dma_size(op: Operation, target: Target) -> Iterator[Check]:
     equal = E.eq(dst.elements, src.elements)
     text = f"elements of {dst_role} == elements of {src_role}"
     until = kit.described(op).repeats_until
-    if until and not at_least(op.api, until):
+    if until and not op.generation.at_least(until):
         equal = E.or_(equal, kit.broadcastable(src.shape, dst.shape))
     yield check(
         op,
@@ -106,7 +106,7 @@ register(
             "keeps what it had, or the source runs out."
         ),
         facts=("D01", "DCP01"),
-        on="operation",
+        on=On.OPERATION,
         enforces=lambda i: i.counted,
         check=_dma_size,
         sources=("NKI ISA dma_copy, tile size", "NKI ISA dma_compute, tile size"),
@@ -117,15 +117,15 @@ register(
 
 
 def _dma_buffers(op: Operation, target: Target) -> Iterator[Check]:
-    strict = at_least(op.api, "0.3")
+    staged = op.generation.fits_transfers
     for role in ("dst", "src", "srcs"):
         value = op.value(role)
         views = value if isinstance(value, tuple) else (value,)
         for view in views:
             if not isinstance(view, View):
                 continue
-            if role == "src" and not strict:
-                continue  # before 0.3 the compiler moved PSUM sources to SBUF by itself
+            if role == "src" and staged:
+                continue  # it is moved to SBUF before
             found = kit.buffer_check(
                 op,
                 role,
@@ -177,7 +177,7 @@ register(
             "result in PSUM is copied to SBUF by one of them before it can leave the chip."
         ),
         facts=("D02", "DCP02", "B27", "DCM03", "BUF35"),
-        on="operation",
+        on=On.OPERATION,
         concerns=lambda i: kinds.by_dma(i) and Trait.TURNS not in i.traits,
         check=_dma_buffers,
         sources=("NKI ISA dma_copy, memory types", "NKI migration guide 0.3, dma_copy"),
@@ -197,12 +197,11 @@ def _load_store(op: Operation, target: Target) -> Iterator[Check]:
             if found is not None:
                 yield found
         if value is not None:
-            beta = not at_least(op.api, "0.2")
             found = kit.buffer_check(
                 op,
                 "value",
                 value,
-                (Buffer.SBUF, Buffer.PSUM) if beta else SBUF,
+                (Buffer.SBUF, Buffer.PSUM) if op.generation.fits_tiles else SBUF,
                 f"nl.store cannot read {kit.BUFFER_WORDS[value.buffer]}",
                 "L21",
                 help=("copy the tile to SBUF first",),
@@ -223,8 +222,8 @@ def _load_store(op: Operation, target: Target) -> Iterator[Check]:
     if found is not None:
         yield found
     if tiles:
-        if not at_least(op.api, "0.2"):
-            return  # Beta 1 makes a column of a one-dimensional source
+        if op.generation.fits_tiles:
+            return  # a one-dimensional source becomes a column
         yield check(
             op,
             "src",
@@ -278,7 +277,7 @@ register(
             "are on chip are used as they are, or copied by a compute engine."
         ),
         facts=("L20", "L21", "L24"),
-        on="operation",
+        on=On.OPERATION,
         concerns=kinds.both(kinds.with_traits(Trait.DMA, Trait.LANGUAGE), kinds.moves),
         check=_load_store,
         sources=("NKI language load, store, load_transpose2d",),
@@ -306,7 +305,7 @@ def _dma_dtype(op: Operation, target: Target) -> Iterator[Check]:
             about=("dst", "src"),
         )
         return
-    if kit.choice(op.value("dge_mode")) == "hwdge" and at_least(op.api, "0.3"):
+    if kit.choice(op.value("dge_mode")) == "hwdge" and not op.generation.fits_transfers:
         yield check(
             op,
             "dst",
@@ -363,7 +362,7 @@ register(
             "bits only."
         ),
         facts=("D04", "D12", "DTR03"),
-        on="operation",
+        on=On.OPERATION,
         concerns=kinds.both(kinds.by_dma, kinds.moves),
         check=_dma_dtype,
         sources=("NKI DMA overview", "NKI migration guide 0.3, dge_mode type matching"),

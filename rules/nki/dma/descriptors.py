@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rules.nki import kinds, kit, twins
-from rules.nki.kit import at_least, check, register
+from rules.nki.kit import check, register
 from rules.nki.samples import variants
 from verifier.hardware.capabilities import Capability
 from verifier.hardware.engines import Engine
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target, needing
-from verifier.rulebase import Check, Rule
+from verifier.rulebase import Check, On, Rule
 from verifier.symbolic import expr as E
-from verifier.symbolic.instruction import Trait
 from verifier.symbolic.memory.content import skips
+from verifier.symbolic.roles import Against
 from verifier.symbolic.tensors import View
 from verifier.symbolic.trace import Operation
 
@@ -88,17 +88,24 @@ def _addresses(
             "H75",
             about=(),
         )
-    if mode == "none":
-        yield check(
-            op,
-            "dge_mode",
-            E.truth(at_least(op.api, "0.5") or kit.is_absent(op, "priority")),
-            "a DMA with a priority has another dge_mode than none",
-            "dge_mode none takes no priority before NKI 0.5",
-            "D09",
-            about=(),
-        )
+    for each in kit.described(op).roles:
+        if each.against is not None and mode == each.against.choice:
+            yield from _apart(op, each.name, each.against)
     yield from _gathered_from(op, gathered)
+
+
+def _apart(op: Operation, given: str, against: Against) -> Iterator[Check]:
+    """A parameter is not given where another one is a certain choice."""
+    later = bool(against.until) and op.generation.at_least(against.until)
+    yield check(
+        op,
+        against.role,
+        E.truth(later or kit.is_absent(op, given)),
+        f"a DMA with a {given} has another {against.role} than {against.choice}",
+        f"{against.role} {against.choice} takes no {given} before NKI {against.until}",
+        against.fact,
+        about=(),
+    )
 
 
 def _gathers(view: View | None) -> bool:
@@ -157,7 +164,7 @@ register(
             "an index per row, and only the hardware way lets the call choose an engine."
         ),
         facts=("D03", "D05", "D06", "D07", "D08", "H74", "H75", "DCP04", "DCP05", "D09"),
-        on="operation",
+        on=On.OPERATION,
         concerns=kinds.both(kinds.by_dma, kinds.moves),
         check=_dge_mode,
         sources=("NKI ISA dma_copy", "NKI descriptor generation guide"),
@@ -173,14 +180,16 @@ def _dma_priority(op: Operation, target: Target) -> Iterator[Check]:
     level = kit.as_expr(value)
     if level is None:
         return
-    fact = "K12" if Trait.COLLECTIVE in kit.described(op).traits else "D09"
+    limit = kit.value_limit(op, "priority")
+    if limit is None:
+        return
     yield check(
         op,
         "priority",
-        E.and_(E.ge(level, 0), E.le(level, 3)),
-        "0 <= priority <= 3",
+        limit.holds(level),
+        f"{limit.least} <= priority <= {limit.most}",
         "there is no such DMA priority",
-        fact,
+        limit.fact,
         values=(("priority", level),),
         about=(),
     )
@@ -190,7 +199,7 @@ def _dma_priority(op: Operation, target: Target) -> Iterator[Check]:
         E.truth(target.has(Capability.DMA_PRIORITIES)),
         f"the target is {needing(Capability.DMA_PRIORITIES)} (it is {target.name})",
         f"{target.name} has no DMA priorities",
-        fact,
+        limit.fact,
         "H88",
         about=(),
         help=("leave priority out",),
@@ -229,7 +238,7 @@ register(
             "highest. Earlier engines have a single one."
         ),
         facts=("D09", "K12", "H88"),
-        on="operation",
+        on=On.OPERATION,
         concerns=kinds.taking("priority"),
         check=_dma_priority,
         sources=("NKI ISA dma_copy", "Trainium3 architecture, DMA traffic shaping"),
@@ -292,7 +301,7 @@ register(
             "On static addresses it hides a mistake that could be found before running."
         ),
         facts=(),
-        on="operation",
+        on=On.OPERATION,
         enforces=lambda i: (i.skips.fact,) if i.skips is not None else (),
         check=_oob_mode,
         sources=("NKI ISA dma_transpose", "NKI 0.4 release notes, dma_compute"),

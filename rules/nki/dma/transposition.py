@@ -8,13 +8,13 @@ from typing import Final
 from rules.nki import kinds, kit
 from rules.nki.dma import twins
 from rules.nki.dma.memories import OFF_CHIP, REACHED
-from rules.nki.kit import at_least, check, register
+from rules.nki.kit import check, register
 from rules.nki.operands.memories import SBUF
 from rules.nki.samples import variants
 from verifier.hardware import dtypes as dt
 from verifier.hardware.capabilities import Capability
 from verifier.hardware.targets import Target, needing
-from verifier.rulebase import Check, Rule
+from verifier.rulebase import Check, On, Rule
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.tensors import View
@@ -56,7 +56,8 @@ def _dma_transpose_shape(op: Operation, target: Target) -> Iterator[Check]:
             "DTR01",
             about=(),
         )
-    if dst is None or (dst.rank < rank and not at_least(op.api, "0.4")):
+    pads_until = kit.described(op).pads_until
+    if dst is None or (dst.rank < rank and not op.generation.at_least(pads_until)):
         return  # lower ranks were padded then
     target_shape = tuple(src.shape[axis] for axis in expected)
     values = (("rank of dst", E.const(dst.rank)), ("rank of src", E.const(rank)))
@@ -108,7 +109,7 @@ register(
             "rank; lower ranks are no longer padded."
         ),
         facts=("DTR01", "DTR02"),
-        on="operation",
+        on=On.OPERATION,
         concerns=kinds.TRANSPOSES_BY_DMA,
         check=_dma_transpose_shape,
         sources=("NKI ISA dma_transpose", "NKI migration guide 0.4"),
@@ -120,7 +121,7 @@ register(
 
 def _dma_transpose_buffers(op: Operation, target: Target) -> Iterator[Check]:
     src, dst = op.view("src"), op.view("dst")
-    if not at_least(op.api, "0.2"):
+    if op.generation.fits_tiles:
         return
     if src is not None:
         found = kit.buffer_check(
@@ -181,7 +182,7 @@ register(
             "not documented as working."
         ),
         facts=("BUF36", "OQ13"),
-        on="operation",
+        on=On.OPERATION,
         concerns=kinds.TRANSPOSES_BY_DMA,
         check=_dma_transpose_buffers,
         sources=("NKI ISA dma_transpose",),
@@ -194,7 +195,7 @@ register(
 def _dma_transpose_size(op: Operation, target: Target) -> Iterator[Check]:
     src = op.view("src")
     mode = kit.choice(op.value("dge_mode"))
-    if src is None or src.rank not in _AXES or not at_least(op.api, "0.2"):
+    if src is None or src.rank not in _AXES or op.generation.fits_tiles:
         return
     if src.indirect:
         yield from _indirect(op, src, mode, target)
@@ -299,10 +300,11 @@ def _indices(op: Operation, src: View, indices: View, target: Target) -> Iterato
 
 
 def _by_hardware(op: Operation, src: View, target: Target) -> Iterator[Check]:
-    """Blocks of so many rows and columns; from 0.6 on rows may be shorter, and lie in planes."""
+    """Blocks of so many rows and columns; later rows may be shorter, and lie in planes."""
     rows, columns = target.transpose_dma_rows, target.transpose_dma_columns
     first, last = src.shape[0], src.shape[-1]
-    shorter = at_least(op.api, "0.6")
+    since = kit.described(op).shortens_since
+    shorter = bool(since) and op.generation.at_least(since)
     yield check(
         op,
         "src",
@@ -366,7 +368,7 @@ register(
         ),
         facts=("DTR04", "DTR05", "DTR06", "DTR07", "DTR08", "DTR09", "H75", "OQ17"),
         twins=twins.TRANSPOSED,
-        on="operation",
+        on=On.OPERATION,
         concerns=kinds.TRANSPOSES_BY_DMA,
         check=_dma_transpose_size,
         sources=("NKI ISA dma_transpose", "NKI 0.6 release notes"),

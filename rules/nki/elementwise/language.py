@@ -8,10 +8,10 @@ from typing import Final
 
 from rules.beta1 import TWINS
 from rules.nki import kinds, kit
-from rules.nki.kit import at_least, check, register
+from rules.nki.kit import check, register
 from rules.nki.samples import variants
 from verifier.hardware.targets import Target
-from verifier.rulebase import Check, Rule
+from verifier.rulebase import Check, On, Rule
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.instruction import Instruction, Trait
@@ -111,7 +111,7 @@ def _language_shapes(op: Operation, target: Target) -> Iterator[Check]:
     x, y = op.view("x"), op.view("y")
     if x is None or y is None:
         return
-    strict = at_least(op.api, "0.3")
+    strict = not op.generation.fits_language
     if strict:
         predicate = E.and_(E.eq(x.partitions, y.partitions), E.eq(x.free, y.free))
         text = "x and y have the same shape"
@@ -177,7 +177,7 @@ register(
             "only: operators do not, since that moves data between lanes."
         ),
         facts=("L12", "L30", "L40", "L52", "P17", "OQ27"),
-        on="operation",
+        on=On.OPERATION,
         concerns=_of_two,
         check=_language_shapes,
         sources=("NKI 0.3 and 0.4 known issues", "Beta 1 known issues, unsupported syntax"),
@@ -194,7 +194,7 @@ def _where_shapes(op: Operation, target: Target) -> Iterator[Check]:
         if view is None or condition is None:
             continue
         same = E.and_(E.eq(view.partitions, condition.partitions), E.eq(view.free, condition.free))
-        if not at_least(op.api, "0.3"):
+        if op.generation.fits_language:
             same = E.or_(same, kit.broadcastable(view.shape, condition.shape))
         yield check(
             op,
@@ -242,7 +242,7 @@ register(
             "element for each of them."
         ),
         facts=("L33",),
-        on="operation",
+        on=On.OPERATION,
         concerns=kinds.both(kinds.with_traits(Trait.LANGUAGE), kinds.taking("condition")),
         check=_where_shapes,
         sources=("NKI language where",),
@@ -328,7 +328,7 @@ register(
             "is repeated along it; the other way round, elements of the value would be lost."
         ),
         facts=("X69",),
-        on="operation",
+        on=On.OPERATION,
         concerns=lambda i: not i.signatures and kinds.taking("value", Takes.TILE)(i),
         check=_assignment_shape,
         sources=("Beta 1 errors, store destination smaller than the other shape",),

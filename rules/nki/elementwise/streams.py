@@ -9,7 +9,7 @@ from rules.nki import kit
 from rules.nki.kit import check, register
 from rules.nki.samples import variants
 from verifier.hardware.targets import Target
-from verifier.rulebase import Check, Rule
+from verifier.rulebase import Check, On, Rule
 from verifier.symbolic import expr as E
 from verifier.symbolic.instruction import Instruction
 from verifier.symbolic.roles import Lanes, Streams
@@ -100,7 +100,7 @@ register(
             "smaller tile does not leave the other lanes alone."
         ),
         facts=("P09",),
-        on="operation",
+        on=On.OPERATION,
         enforces=lambda instruction: ("NKI-P09",) * any(_stream_facts(instruction)),
         check=_partition_mismatch,
         sources=("Trainium/Inferentia2 architecture, cross-partition connectivity",),
@@ -152,7 +152,7 @@ register(
             "usual cause."
         ),
         facts=("TTN09",),
-        on="operation",
+        on=On.OPERATION,
         enforces=_stream_facts,
         check=_free_size_mismatch,
         sources=("NKI ISA, tile size of each instruction",),

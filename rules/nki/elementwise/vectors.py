@@ -9,7 +9,7 @@ from rules.nki import kit
 from rules.nki.kit import check, register
 from rules.nki.samples import variants
 from verifier.hardware.targets import Target
-from verifier.rulebase import Check, Rule
+from verifier.rulebase import Check, On, Rule
 from verifier.symbolic import expr as E
 from verifier.symbolic.instruction import Instruction
 from verifier.symbolic.roles import PerPartition
@@ -104,7 +104,7 @@ register(
             "such an operand has the data's partitions and exactly one element in each."
         ),
         facts=("N11",),
-        on="operation",
+        on=On.OPERATION,
         enforces=_vector_facts,
         check=_vector_operand_shape,
         sources=("NKI ISA activation, tensor_scalar, scalar_tensor_tensor",),

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rules.nki import kinds, kit
-from rules.nki.kit import at_least, check, register
+from rules.nki.kit import check, register
 from rules.nki.matmul.calls import double_row, tile_size, transposes
 from rules.nki.samples import variants
 from verifier.hardware.capabilities import Capability
 from verifier.hardware.targets import Target, needing
-from verifier.rulebase import Check, Rule
+from verifier.rulebase import Check, On, Rule
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.trace import Operation
@@ -53,7 +53,10 @@ def _tiling(op: Operation, target: Target) -> Iterator[Check]:
     limits = (target.contraction_max, target.stationary_free_max)
     for axis, start, extent, limit in zip(("row", "column"), starts, sizes, limits, strict=True):
         yield from _along(op, axis, start, extent, limit, target)
-    if not target.has(Capability.SMALL_TILES) and not mx and not at_least(op.api, "0.2"):
+    since = kit.described(op).smallest
+    if since is None or target.has(Capability.SMALL_TILES):
+        return
+    if not op.generation.at_least(since.generation):
         least = target.quadrant
         yield check(
             op,
@@ -61,7 +64,7 @@ def _tiling(op: Operation, target: Target) -> Iterator[Check]:
             E.not_(E.and_(E.le(sizes[0], least), E.le(sizes[1], least))),
             f"row size and column size are not both {least}",
             f"the array has no tiles of {least} by {least}",
-            "OLD03",
+            since.fact,
             about=(),
         )
 
@@ -147,7 +150,7 @@ register(
             "size, and both its position and its size have to be said."
         ),
         facts=("MMU12", "MMU13", "MMU14", "MMU15", "MMU16", "MMX13", "H71", "OLD03"),
-        on="operation",
+        on=On.OPERATION,
         concerns=kit.multiplies,
         check=_tiling,
         sources=("NKI ISA nc_matmul, tiling mode",),
@@ -248,7 +251,7 @@ register(
             "the mode takes the whole width of the array."
         ),
         facts=("MMU18", "MMU19", "MMU20", "MMU21", "H70"),
-        on="operation",
+        on=On.OPERATION,
         concerns=kinds.MULTIPLIES,
         check=_double_row,
         sources=("NKI ISA nc_matmul, performance mode", "Trainium2 architecture, Double FP8"),

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rules.nki import kinds, kit
-from rules.nki.kit import at_least, check, register
+from rules.nki.kit import check, register
 from rules.nki.operands.memories import SBUF
 from rules.nki.samples import variants
 from verifier.hardware.targets import Target
-from verifier.rulebase import Check, Rule
+from verifier.rulebase import Check, On, Rule
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool
 from verifier.symbolic.instruction import Trait
@@ -20,7 +20,8 @@ from verifier.symbolic.trace import Operation
 def _language_matmul(op: Operation, target: Target) -> Iterator[Check]:
     x, y = op.view("x"), op.view("y")
     transposed = kit.flag(op, "transpose_x")
-    if transposed is not E.TRUE and at_least(op.api, "0.3"):
+    fits = op.generation.fits_language
+    if transposed is not E.TRUE and not fits:
         yield check(
             op,
             "transpose_x",
@@ -35,14 +36,14 @@ def _language_matmul(op: Operation, target: Target) -> Iterator[Check]:
             return
     if x is None or y is None:
         return
-    if at_least(op.api, "0.3"):
+    if not fits:
         for role, view in (("x", x), ("y", y)):
             found = kit.buffer_check(
                 op, role, view, SBUF, f"{role} of nl.matmul has to be in SBUF", "L26"
             )
             if found is not None:
                 yield found
-    for turned in (True,) if at_least(op.api, "0.3") else (True, False):
+    for turned in (True, False) if fits else (True,):
         here = transposed if turned else E.not_(transposed)
         if here is not E.FALSE:
             yield from _sizes(op, x, y, turned, here, target)
@@ -122,7 +123,7 @@ register(
             "512 columns. From NKI 0.3 on only the transposed form is supported."
         ),
         facts=("L26", "L27", "L28"),
-        on="operation",
+        on=On.OPERATION,
         concerns=kinds.with_traits(Trait.SUMS, Trait.LANGUAGE),
         check=_language_matmul,
         sources=("NKI language matmul", "NKI 0.4 known issues"),

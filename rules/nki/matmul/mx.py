@@ -8,7 +8,7 @@ from rules.nki import kinds, kit, twins
 from rules.nki.kit import check, register
 from rules.nki.samples import variants
 from verifier.hardware.targets import Target
-from verifier.rulebase import Check, Rule
+from verifier.rulebase import Check, On, Rule
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool
 from verifier.symbolic.instruction import Trait
@@ -102,7 +102,7 @@ register(
             "float32 or bfloat16."
         ),
         facts=("MMX03", "MMX04", "MMX05"),
-        on="operation",
+        on=On.OPERATION,
         concerns=kinds.with_traits(Trait.PACKED),
         check=_mx_dtypes,
         sources=("NKI ISA nc_matmul_mx, data types",),
@@ -232,7 +232,7 @@ register(
             "loaded in pairs."
         ),
         facts=("MMX06", "MMX07", "MMX08", "MMX10", "P15"),
-        on="operation",
+        on=On.OPERATION,
         concerns=kinds.with_traits(Trait.PACKED),
         check=_mx_shape,
         sources=("NKI ISA nc_matmul_mx, tile size", "MX matmul guide, scale tensor"),
@@ -301,7 +301,7 @@ register(
             "partitions each."
         ),
         facts=("MMX11", "QMX06"),
-        on="operation",
+        on=On.OPERATION,
         concerns=kinds.either(kinds.with_traits(Trait.PACKED), kinds.with_traits(Trait.QUANTISES)),
         check=_mx_scale_start,
         sources=("MX matmul guide, packing scale values",),

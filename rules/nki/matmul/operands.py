@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rules.nki import kinds, kit
-from rules.nki.kit import at_least, check, register
+from rules.nki.kit import check, register
 from rules.nki.matmul.calls import transposes
 from rules.nki.samples import variants
 from verifier.hardware import dtypes as dt
 from verifier.hardware.capabilities import Capability
 from verifier.hardware.targets import Target
-from verifier.rulebase import Check, Rule
+from verifier.rulebase import Check, On, Rule
 from verifier.symbolic import expr as E
 from verifier.symbolic.trace import Operation
 
@@ -74,7 +74,7 @@ register(
             "and none from the array to SBUF."
         ),
         facts=("MMU01", "BUF01", "MMX02", "BUF02"),
-        on="operation",
+        on=On.OPERATION,
         concerns=kit.multiplies,
         check=_buffers,
         sources=("NKI ISA nc_matmul, memory types", "NKI ISA nc_matmul_mx, memory types"),
@@ -86,7 +86,7 @@ register(
 
 def _result_dtype(op: Operation, target: Target) -> Iterator[Check]:
     dst = op.view("dst")
-    if dst is None or not at_least(op.api, "0.2") or transposes(op) is E.TRUE:
+    if dst is None or op.generation.fits_tiles or transposes(op) is E.TRUE:
         return
     if target.has(Capability.BFLOAT16_SUMS):
         allowed, fact, words = kit.FP32 | kit.BF16, "MMU08", "float32 or bfloat16"
@@ -142,7 +142,7 @@ register(
             "16-bit elements through."
         ),
         facts=("MMU07", "MMU08", "H83"),
-        on="operation",
+        on=On.OPERATION,
         concerns=kinds.MULTIPLIES,
         check=_result_dtype,
         sources=("NKI ISA nc_matmul, data types",),
@@ -243,7 +243,7 @@ register(
             "does not meet its older namesake in one instruction."
         ),
         facts=("MMU09", "MMU10", "MMU11", "T05", "T06", "H84"),
-        on="operation",
+        on=On.OPERATION,
         concerns=kinds.MULTIPLIES,
         check=_dtypes,
         sources=("NKI ISA nc_matmul, data types",),

@@ -10,7 +10,7 @@ from rules.nki.matmul.calls import free_columns, tile_size
 from rules.nki.samples import variants
 from verifier.hardware.capabilities import Capability
 from verifier.hardware.targets import Target
-from verifier.rulebase import Check, Rule
+from verifier.rulebase import Check, On, Rule
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.trace import Operation
@@ -74,7 +74,7 @@ register(
             "size has to agree. Inputs laid out as [M, K] have to be transposed first."
         ),
         facts=("MMU02", "P12"),
-        on="operation",
+        on=On.OPERATION,
         concerns=kit.multiplies,
         check=_contraction,
         sources=("NKI ISA nc_matmul, tile size",),
@@ -128,7 +128,7 @@ register(
             "contraction take several matmuls, the latter accumulating into the same PSUM tile."
         ),
         facts=("MMU03",),
-        on="operation",
+        on=On.OPERATION,
         concerns=kinds.MULTIPLIES,
         check=_stationary_size,
         sources=("NKI ISA nc_matmul, tile size",),
@@ -216,7 +216,7 @@ register(
             "partition; from the fourth generation on, one instruction may span the eight banks."
         ),
         facts=("MMU04", "MMU05"),
-        on="operation",
+        on=On.OPERATION,
         concerns=kinds.MULTIPLIES,
         check=_moving_size,
         sources=("NKI ISA nc_matmul, tile size",),
@@ -330,7 +330,7 @@ register(
             "partly, or beyond its end."
         ),
         facts=("MMU06", "MMU30", "MMX09"),
-        on="operation",
+        on=On.OPERATION,
         concerns=kit.multiplies,
         check=_result_shape,
         sources=("NKI ISA nc_matmul, layout",),

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from rules.beta1 import TWINS
 from rules.nki import kinds, kit
-from rules.nki.kit import at_least, check, register
+from rules.nki.kit import check, register
 from rules.nki.operands.memories import PSUM, SBUF
 from verifier.hardware.engines import Engine
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
-from verifier.rulebase import Check, Rule
+from verifier.rulebase import Check, On, Rule
 from verifier.symbolic import expr as E
 from verifier.symbolic.trace import Operation
 
@@ -22,7 +22,7 @@ def _transpose_engine(op: Operation) -> Engine | None:
     if named in (Engine.TENSOR, Engine.VECTOR):
         return named
     dst = op.view("dst")
-    if named is Engine.UNKNOWN and at_least(op.api, "0.2") and dst is not None:
+    if named is Engine.UNKNOWN and not op.generation.fits_tiles and dst is not None:
         return Engine.VECTOR if dst.buffer is Buffer.SBUF else None
     return None
 
@@ -87,7 +87,7 @@ register(
             "and F elements becomes one of F partitions and P elements, its free axes flattened."
         ),
         facts=("TRN01",),
-        on="operation",
+        on=On.OPERATION,
         concerns=kinds.TRANSPOSES,
         check=_transpose_shape,
         sources=("NKI ISA nc_transpose, layout",),
@@ -134,7 +134,7 @@ register(
             "depends on engine= and on where dst lies: the Tensor Engine cannot write SBUF."
         ),
         facts=("TRN02", "TRN03", "TRN07"),
-        on="operation",
+        on=On.OPERATION,
         concerns=kinds.TRANSPOSES,
         check=_transpose_size,
         sources=("NKI ISA nc_transpose, tile size", "NKI 0.4 release notes"),
@@ -146,7 +146,7 @@ register(
 
 
 def _transpose_buffers(op: Operation, target: Target) -> Iterator[Check]:
-    if not at_least(op.api, "0.2"):
+    if op.generation.fits_tiles:
         return
     tensor = kit.engine(op) is Engine.TENSOR
     for role in ("data", "dst"):
@@ -177,7 +177,7 @@ register(
             "The Vector Engine reads and writes either memory, but not HBM."
         ),
         facts=("TRN04", "TRN05", "BUF03", "BUF04"),
-        on="operation",
+        on=On.OPERATION,
         concerns=kinds.TRANSPOSES,
         check=_transpose_buffers,
         sources=("NKI ISA nc_transpose, memory types",),
@@ -189,7 +189,7 @@ register(
 
 def _transpose_dtype(op: Operation, target: Target) -> Iterator[Check]:
     data, dst = op.view("data"), op.view("dst")
-    if data is None or dst is None or not at_least(op.api, "0.2"):
+    if data is None or dst is None or op.generation.fits_tiles:
         return
     yield check(
         op,
@@ -215,7 +215,7 @@ register(
             "conversion is a separate copy."
         ),
         facts=("TRN06",),
-        on="operation",
+        on=On.OPERATION,
         concerns=kinds.TRANSPOSES,
         check=_transpose_dtype,
         sources=("NKI ISA nc_transpose, data types",),

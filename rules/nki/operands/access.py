@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rules.nki import kit
-from rules.nki.kit import at_least, check, register, tiles
+from rules.nki.kit import check, register, tiles
 from rules.nki.samples import variants
 from verifier.hardware.targets import Target
-from verifier.rulebase import Check, Rule
+from verifier.rulebase import Check, On, Rule
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.instruction import Trait
@@ -53,7 +53,7 @@ def _encodes_access(op: Operation) -> bool:
 
     In Beta 1 the compiler splits functions of the language as it needs.
     """
-    whole = Trait.LANGUAGE not in kit.described(op).traits or at_least(op.api, "0.2")
+    whole = Trait.LANGUAGE not in kit.described(op).traits or not op.generation.fits_tiles
     return whole and kit.is_compute(op)
 
 
@@ -63,7 +63,7 @@ def _access_dims(op: Operation, target: Target) -> Iterator[Check]:
     for role, view in tiles(op):
         pattern = free_pattern(view)
         limit = target.access_dims
-        if at_least(op.api, "0.2"):
+        if not op.generation.fits_tiles:
             yield check(
                 op,
                 role,
@@ -107,7 +107,7 @@ register(
             "language at all."
         ),
         facts=("A01", "A04"),
-        on="operation",
+        on=On.OPERATION,
         check=_access_dims,
         sources=("NKI access patterns, Hardware capability", "NKI language guide, Tensor values"),
         failing="""\
@@ -199,7 +199,7 @@ register(
             "instruction. A longer dimension has to be processed in pieces."
         ),
         facts=("A02",),
-        on="operation",
+        on=On.OPERATION,
         check=_access_size,
         sources=("Trainium/Inferentia2 architecture, Accessing SBUF/PSUM tensors",),
         failing=_ACCESS_SIZE.failing,
@@ -267,7 +267,7 @@ register(
             "elements of one dimension that lie further apart cannot be reached by one pattern."
         ),
         facts=("A03",),
-        on="operation",
+        on=On.OPERATION,
         check=_access_stride,
         sources=("Trainium/Inferentia2 architecture, Accessing SBUF/PSUM tensors",),
         failing=_ACCESS_STRIDE.failing,

@@ -13,7 +13,7 @@ from verifier.hardware.capabilities import Capability
 from verifier.hardware.engines import Engine
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
-from verifier.rulebase import Check, Rule
+from verifier.rulebase import Check, On, Rule
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.instruction import Indirection
@@ -276,7 +276,7 @@ register(
             "TI12",
             "TI13",
         ),
-        on="operation",
+        on=On.OPERATION,
         check=_tensor_indirection,
         sources=("NKI ISA reference, tensor indirection", "NKI tensor reference, indirect"),
         twins=twins.INDIRECTION,

@@ -7,12 +7,12 @@ from typing import Final
 
 from rules.beta1 import TWINS
 from rules.nki import kit
-from rules.nki.kit import at_least, check, register, tiles
+from rules.nki.kit import check, register, tiles
 from rules.nki.samples import variants
 from verifier.hardware.engines import Engine
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
-from verifier.rulebase import Check, Rule
+from verifier.rulebase import Check, On, Rule
 from verifier.symbolic import expr as E
 from verifier.symbolic.instruction import Instruction, Trait
 from verifier.symbolic.roles import Role
@@ -30,7 +30,7 @@ ON_CHIP: Final = (Buffer.SBUF, Buffer.PSUM)
 def _earlier(op: Operation, role: Role) -> bool:
     """Whether an operand's memories are those of an earlier generation."""
     memories = role.memories
-    return memories is not None and bool(memories.since) and not at_least(op.api, memories.since)
+    return memories is not None and not op.generation.at_least(memories.since)
 
 
 def _operand_buffers(op: Operation, target: Target) -> Iterator[Check]:
@@ -125,7 +125,7 @@ register(
             "QMX07",
             "AFS01",
         ),
-        on="operation",
+        on=On.OPERATION,
         enforces=_memory_facts,
         check=_operand_buffers,
         sources=("NKI ISA, memory types of each instruction", "Neuron architecture guides"),
@@ -168,7 +168,7 @@ register(
             "a time takes at least one of them from SBUF."
         ),
         facts=("N08",),
-        on="operation",
+        on=On.OPERATION,
         enforces=lambda instruction: (instruction.one_psum_input or ())[2:],
         check=_two_psum_inputs,
         sources=("NKI ISA tensor_tensor, scalar_tensor_tensor, tensor_tensor_scan",),

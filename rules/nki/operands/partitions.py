@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from rules.beta1 import TWINS
 from rules.nki import kit
-from rules.nki.kit import at_least, check, register, tiles
+from rules.nki.kit import check, register, tiles
 from rules.nki.samples import variants
 from verifier.hardware.targets import Target
-from verifier.rulebase import Check, Rule
+from verifier.rulebase import Check, On, Rule
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.trace import Operation
@@ -82,7 +82,7 @@ register(
             "for the same reason. DMA is not bound by this."
         ),
         facts=("P04", "P05", "P06", "P08", "P10"),
-        on="operation",
+        on=On.OPERATION,
         check=_start_partition,
         sources=("Trainium/Inferentia2 architecture, Accessing SBUF/PSUM tensors",),
         failing="""\
@@ -142,8 +142,8 @@ def _partition_step(op: Operation, target: Target) -> Iterator[Check]:
         step = view.partition_step
         if step is None:
             continue
-        if view.broadcast and not at_least(op.api, "0.2"):
-            continue  # Beta 1 repeats a row over the partitions with a matmul by ones
+        if view.broadcast and op.generation.fits_tiles:
+            continue  # a matmul by ones repeats a row over the partitions
         yield check(
             op,
             role,
@@ -191,7 +191,7 @@ register(
             "slice of the first axis, or a repeated row, cannot be encoded in an instruction."
         ),
         facts=("P03", "P07", "E14"),
-        on="operation",
+        on=On.OPERATION,
         check=_partition_step,
         sources=("NKI access patterns, Restriction on SBUF/PSUM tensors",),
         twins=TWINS["partition-step"],

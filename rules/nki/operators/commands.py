@@ -9,7 +9,7 @@ from rules.nki import kit
 from rules.nki.kit import check, register
 from rules.nki.samples import kernel
 from verifier.hardware.targets import Target
-from verifier.rulebase import Check, Rule
+from verifier.rulebase import Check, On, Rule
 from verifier.symbolic import expr as E
 from verifier.symbolic.instruction import Instruction
 from verifier.symbolic.trace import Operation
@@ -85,7 +85,7 @@ register(
             "that has to be given, and the others have no use for one."
         ),
         facts=("AC08", "AC09"),
-        on="operation",
+        on=On.OPERATION,
         enforces=lambda i: (i.commands.fact,) if i.commands is not None else (),
         check=_reduce_command,
         sources=("NKI ISA activation, select_reduce, tensor_scalar_reduce, exponential",),

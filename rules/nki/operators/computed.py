@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from rules.nki import kit, twins
-from rules.nki.kit import at_least, check, register
+from rules.nki.kit import check, register
 from rules.nki.samples import kernel
 from verifier.hardware.targets import Target
-from verifier.rulebase import Check, Rule
+from verifier.rulebase import Check, On, Rule
 from verifier.symbolic import expr as E
 from verifier.symbolic.instruction import Chain, Operators, Step
 from verifier.symbolic.trace import Operation
@@ -20,7 +20,8 @@ _LISTED: Final = 11
 
 def _admitted(op: Operation, item: Operators) -> frozenset[str]:
     """The operators of the call's generation."""
-    return item.admitted - {name for name, since in item.gone.items() if at_least(op.api, since)}
+    gone = {name for name, since in item.gone.items() if op.generation.at_least(since)}
+    return item.admitted - gone
 
 
 def _operator_kind(op: Operation, target: Target) -> Iterator[Check]:
@@ -80,7 +81,7 @@ register(
             "need associative ones, selections need comparisons."
         ),
         facts=("TSC04", "RED05"),
-        on="operation",
+        on=On.OPERATION,
         enforces=lambda instruction: (f for item in instruction.operators for f in item.facts),
         check=_operator_kind,
         sources=("NKI supported operators", "NKI supported activation functions"),
@@ -141,7 +142,7 @@ def _operand_of(op: Operation, step: Step) -> Iterator[Check]:
             step.alone,
             about=(),
         )
-    if step.alone and unary and at_least(op.api, "0.4"):
+    if step.alone and unary and op.generation.at_least(step.never_with):
         value = op.value(step.operand)
         yield check(
             op,
@@ -229,7 +230,7 @@ register(
             "none. Arguments without their counterpart have no place in the instruction."
         ),
         facts=("TSC03", "TSC09", "TSC11", "TSR02", "TSR05", "ATW02", "ATW05", "ATW08"),
-        on="operation",
+        on=On.OPERATION,
         concerns=lambda instruction: instruction.chain is not None,
         check=_operator_arguments,
         sources=("NKI ISA tensor_scalar, tensor_scalar_reduce, activate2",),

@@ -10,7 +10,7 @@ from rules.nki.kit import check, register
 from rules.nki.samples import kernel
 from verifier.hardware.engines import Engine
 from verifier.hardware.targets import Target
-from verifier.rulebase import Check, Rule
+from verifier.rulebase import Check, On, Rule
 from verifier.symbolic import expr as E
 from verifier.symbolic.instruction import Instruction
 from verifier.symbolic.trace import Operation
@@ -129,7 +129,7 @@ register(
             "TTN05",
             "TSC05",
         ),
-        on="operation",
+        on=On.OPERATION,
         enforces=_engine_facts,
         check=_engine_choice,
         sources=("NKI ISA tensor_tensor, tensor_scalar, tensor_copy, memset, rng",),

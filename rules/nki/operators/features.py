@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rules.nki import kit
-from rules.nki.kit import at_least, check, register
+from rules.nki.kit import check, register
 from rules.nki.samples import kernel, variants
 from verifier.hardware import targets
 from verifier.hardware.capabilities import Capability
 from verifier.hardware.targets import Target
-from verifier.rulebase import Check, Rule
+from verifier.rulebase import Check, On, Rule
 from verifier.symbolic import expr as E
 from verifier.symbolic.instruction import Instruction, Program
 from verifier.symbolic.tensors import View
@@ -136,7 +136,7 @@ register(
             "kernel for several targets asks for the version before it uses the newer ones."
         ),
         facts=("ACT05", "ACT06", "ACT09", "H73"),
-        on="operation",
+        on=On.OPERATION,
         enforces=_feature_facts,
         check=_target_feature,
         sources=("NKI ISA", "Neuron architecture guides"),
@@ -161,7 +161,7 @@ def _language_support(op: Operation, target: Target) -> Iterator[Check]:
     instruction = kit.described(op)
     short, simulated = instruction.short, instruction.simulated
     if simulated is not None:
-        if at_least(op.api, simulated.since):
+        if op.generation.at_least(simulated.since):
             yield Check(
                 predicate=E.FALSE,
                 span=op.span,
@@ -172,7 +172,7 @@ def _language_support(op: Operation, target: Target) -> Iterator[Check]:
             )
         return
     program = instruction.program
-    if program is not None and at_least(op.api, program.since):
+    if program is not None and op.generation.at_least(program.since):
         yield from _of_program(op, program)
 
 
@@ -245,7 +245,7 @@ register(
             "when it is compiled."
         ),
         facts=("L44", "L45"),
-        on="operation",
+        on=On.OPERATION,
         enforces=_support_facts,
         check=_language_support,
         sources=("NKI 0.4 known issues", "NKI migration guide 0.5"),

@@ -9,7 +9,7 @@ from rules.nki.kit import check, register
 from rules.nki.matmul.mx import scales_fit
 from rules.nki.samples import kernel
 from verifier.hardware.targets import Target
-from verifier.rulebase import Check, Rule
+from verifier.rulebase import Check, On, Rule
 from verifier.symbolic import expr as E
 from verifier.symbolic.instruction import Trait
 from verifier.symbolic.trace import Operation
@@ -84,7 +84,7 @@ register(
             "partitions, four elements become one packed element, and every group gets a scale."
         ),
         facts=("QMX03", "QMX04", "QMX05", "P15"),
-        on="operation",
+        on=On.OPERATION,
         concerns=kinds.with_traits(Trait.QUANTISES),
         check=_quantize_shape,
         sources=("NKI ISA quantize_mx, tile size",),

@@ -9,7 +9,7 @@ from rules.nki import kinds, kit
 from rules.nki.kit import check, register
 from rules.nki.samples import variants
 from verifier.hardware.targets import Target
-from verifier.rulebase import Check, Rule
+from verifier.rulebase import Check, On, Rule
 from verifier.symbolic import expr as E
 from verifier.symbolic.instruction import Trait
 from verifier.symbolic.trace import Operation
@@ -71,7 +71,7 @@ register(
             "one in Beta 1."
         ),
         facts=("A08", "STT05"),
-        on="operation",
+        on=On.OPERATION,
         concerns=lambda i: any(r.rank for r in i.roles) and not kinds.searches(i),
         check=_rank,
         of_rank=True,
@@ -110,7 +110,7 @@ register(
             "elements."
         ),
         facts=("L29",),
-        on="operation",
+        on=On.OPERATION,
         concerns=kinds.with_traits(Trait.TURNS, Trait.LANGUAGE, but=(Trait.DMA,)),
         check=_language_transpose,
         sources=("NKI language transpose",),

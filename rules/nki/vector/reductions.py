@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rules.nki import kit, twins
-from rules.nki.kit import at_least, check, register
+from rules.nki.kit import check, register
 from rules.nki.samples import kernel
 from verifier.hardware.targets import Target
-from verifier.rulebase import Check, Rule
+from verifier.rulebase import Check, On, Rule
 from verifier.symbolic import expr as E
 from verifier.symbolic.instruction import Trait
 from verifier.symbolic.trace import Operation
@@ -47,7 +47,7 @@ def _reduce_axes(op: Operation, target: Target) -> Iterator[Check]:
         about=(role,),
         help=("transpose first, or reduce over partitions with a matmul by ones",),
     )
-    old = not at_least(op.api, rule.before)
+    old = not op.generation.at_least(rule.before)
     # axis 1 stood for the last axis (NKI-RED02); the compiler of Beta 1 reorders free axes for
     # functions of the language
     if old and (not rule.loosely or axes == {1}):
@@ -81,7 +81,7 @@ register(
         ),
         facts=("RED01", "RED02", "RED08", "L50"),
         twins=twins.AXES,
-        on="operation",
+        on=On.OPERATION,
         concerns=lambda instruction: instruction.reduces is not None,
         check=_reduce_axes,
         sources=("NKI ISA tensor_reduce", "NKI language sum"),
@@ -145,7 +145,7 @@ register(
             "larger destination keeps old values, a smaller one cannot hold the result."
         ),
         facts=("RED03",),
-        on="operation",
+        on=On.OPERATION,
         concerns=lambda i: i.reduces is not None and Trait.LANGUAGE not in i.traits,
         check=_reduce_result_shape,
         sources=("NKI ISA tensor_reduce, tile size",),

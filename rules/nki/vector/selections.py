@@ -9,7 +9,7 @@ from rules.nki.kit import check, register
 from rules.nki.samples import kernel
 from verifier.hardware import dtypes as dt
 from verifier.hardware.targets import Target
-from verifier.rulebase import Check, Rule
+from verifier.rulebase import Check, On, Rule
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.trace import Operation
@@ -65,7 +65,7 @@ register(
             "2 to the 24th, and knows one fill value."
         ),
         facts=("RSL05", "RSL06"),
-        on="operation",
+        on=On.OPERATION,
         concerns=kinds.taking("range_start"),
         check=_range_select,
         sources=("NKI ISA range_select",),

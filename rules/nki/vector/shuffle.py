@@ -9,7 +9,7 @@ from rules.nki.kit import check, register
 from rules.nki.operands.partitions import start_predicate
 from rules.nki.samples import kernel
 from verifier.hardware.targets import Target
-from verifier.rulebase import Check, Rule
+from verifier.rulebase import Check, On, Rule
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.tensors import View
@@ -120,7 +120,7 @@ register(
             "start where a quadrant does, and there is no path between quadrants."
         ),
         facts=("SHF01", "SHF02", "SHF03", "P11"),
-        on="operation",
+        on=On.OPERATION,
         concerns=kinds.taking("shuffle_mask"),
         check=_shuffle,
         sources=("NKI ISA nc_stream_shuffle",),

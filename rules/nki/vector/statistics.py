@@ -8,7 +8,7 @@ from rules.nki import kinds, kit, twins
 from rules.nki.kit import check, register
 from rules.nki.samples import kernel
 from verifier.hardware.targets import Target
-from verifier.rulebase import Check, Rule
+from verifier.rulebase import Check, On, Rule
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.instruction import Trait
@@ -96,7 +96,7 @@ register(
         ),
         facts=("BNS01", "BNS02", "BNS03", "BNA01", "BNA02"),
         twins=twins.STATISTICS,
-        on="operation",
+        on=On.OPERATION,
         concerns=kinds.with_traits(Trait.STATISTICS),
         check=_bn_shape,
         sources=("NKI ISA bn_stats, bn_aggr",),
@@ -172,7 +172,7 @@ register(
             "companions compare with exactly eight values."
         ),
         facts=("TOP01", "TOP02", "TOP03", "TOP04", "TOP06", "TOP07", "OQ35"),
-        on="operation",
+        on=On.OPERATION,
         concerns=kinds.searches,
         check=_max8_shape,
         sources=("NKI ISA max8, nc_find_index8, nc_match_replace8",),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from rules.beta1 import TWINS
 from rules.nki.kit import register
 from rules.nki.samples import variants
-from verifier.rulebase import COMPILED, Rule
+from verifier.rulebase import COMPILED, On, Rule
 
 _READ_ONLY = variants(
     """\
@@ -43,7 +43,7 @@ register(
             "of an index array."
         ),
         facts=("X65", "E08"),
-        on="host",
+        on=On.HOST,
         replayed=COMPILED,
         sources=("NKI Beta 1 error reference, err_cannot_assign_to_index",),
         twins=TWINS["index-read-only"],
@@ -85,7 +85,7 @@ register(
             "such bounds."
         ),
         facts=("X64", "E33"),
-        on="host",
+        on=On.HOST,
         replayed=COMPILED,
         sources=("NKI Beta 1, NKI API masking", "NKI Beta 1 error reference"),
         twins=TWINS["beta1-mask"],
@@ -128,7 +128,7 @@ register(
             "addresses."
         ),
         facts=("X67", "CPY06", "E11", "E16", "E17"),
-        on="host",
+        on=On.HOST,
         replayed=COMPILED,
         sources=("NKI Beta 1 error reference", "NKI Beta 1 known issues, indexing"),
         twins=TWINS["beta1-runtime-index"],
@@ -166,7 +166,7 @@ register(
             "where a tile starts may depend on it, how large it is may not."
         ),
         facts=("LP11",),
-        on="host",
+        on=On.HOST,
         replayed=COMPILED,
         sources=("NKI Beta 1 programming model",),
         failing=_STATIC.failing,

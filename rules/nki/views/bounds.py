@@ -9,7 +9,7 @@ from rules.memory.words import highest, lowest
 from rules.nki.kit import check, register
 from rules.nki.samples import variants
 from verifier.hardware.targets import Target
-from verifier.rulebase import Check, Rule
+from verifier.rulebase import Check, On, Rule
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.memory.content import skips
@@ -54,7 +54,7 @@ register(
             "on) or masked (Beta 1). An empty slice cannot be encoded in an instruction either."
         ),
         facts=("X01", "X06", "X07", "X09", "X12", "X63"),
-        on="host",
+        on=On.HOST,
         of_rank=True,
         sources=("NKI indexing guide", "NKI tensor reference, slice and select"),
         twins=TWINS["slice-bounds"],
@@ -100,7 +100,7 @@ register(
             "in the row of its partition; beyond the row lies the next tile, not the next row."
         ),
         facts=("A06", "A07", "X50"),
-        on="host",
+        on=On.HOST,
         sources=("NKI access pattern reference, semantics of the access pattern",),
         failing=_ACCESS_BOUNDS.failing,
         passing=_ACCESS_BOUNDS.passing,
@@ -143,7 +143,7 @@ register(
             "cannot do."
         ),
         facts=("A05", "X41", "X42"),
-        on="host",
+        on=On.HOST,
         sources=("NKI access pattern reference, semantics and restriction",),
         failing=_AP_PARTITION_STEP.failing,
         passing=_AP_PARTITION_STEP.passing,
@@ -186,7 +186,7 @@ register(
             "division has a remainder."
         ),
         facts=("X23", "X25"),
-        on="host",
+        on=On.HOST,
         sources=("NKI tensor reference, reshape and reshape_dim",),
         failing=_RESHAPE_COUNT.failing,
         passing=_RESHAPE_COUNT.passing,
@@ -227,7 +227,7 @@ register(
             "has another number of partitions: that takes a transpose or a copy."
         ),
         facts=("X25", "P13"),
-        on="host",
+        on=On.HOST,
         sources=("NKI tensor reference, reshape",),
         failing=_RESHAPE_PARTITION.failing,
         passing=_RESHAPE_PARTITION.passing,
@@ -308,7 +308,7 @@ register(
             "further apart than the tensor is long, part of it is outside wherever it starts."
         ),
         facts=("X49", "A06"),
-        on="operation",
+        on=On.OPERATION,
         check=_fits_somewhere,
         sources=("NKI access pattern reference, scalar dynamic access",),
         failing=_RUNTIME_OFFSET_BOUNDS.failing,

@@ -6,7 +6,7 @@ from rules.beta1 import TWINS
 from rules.nki import twins
 from rules.nki.kit import register
 from rules.nki.samples import variants
-from verifier.rulebase import Rule
+from verifier.rulebase import On, Rule
 
 register(
     Rule(
@@ -42,7 +42,7 @@ register(
             "X30",
             "P13",
         ),
-        on="host",
+        on=On.HOST,
         of_rank=True,
         sources=("NKI tensor reference, view methods",),
         twins=twins.INDICES,
@@ -112,7 +112,7 @@ register(
             "one subscript is of one kind. Integers and loop indices go with both."
         ),
         facts=("X62", "E35"),
-        on="host",
+        on=On.HOST,
         sources=("NKI Beta 1 programming model, advanced tensor indexing",),
         twins=TWINS["beta1-mixed-indexing"],
         failing=_BETA1_MIXED_INDEXING.failing,
@@ -154,7 +154,7 @@ register(
             "length, or length 1."
         ),
         facts=("X60",),
-        on="host",
+        on=On.HOST,
         sources=("NKI Beta 1 programming model, advanced tensor indexing",),
         failing=_INDEX_SHAPES_AGREE.failing,
         passing=_INDEX_SHAPES_AGREE.passing,
@@ -196,7 +196,7 @@ register(
             "one column is indexed in both as well: Beta 1 does not take `t[0:n]` for it."
         ),
         facts=("X61", "X68", "E01"),
-        on="host",
+        on=On.HOST,
         sources=("NKI Beta 1 error reference, err_1d_arange_not_supported",),
         twins=TWINS["beta1-index-rank"],
         failing=_BETA1_INDEX_RANK.failing,

@@ -10,7 +10,7 @@ from rules.nki import kit
 from rules.nki.kit import register
 from rules.nki.samples import variants
 from verifier.hardware.targets import Target
-from verifier.rulebase import Check, Monitor, Note, Replayed, Rule
+from verifier.rulebase import Check, Monitor, Note, On, Replayed, Rule
 from verifier.symbolic import expr as E
 from verifier.symbolic import views
 from verifier.symbolic.effects import Carried, Decides
@@ -177,7 +177,7 @@ register(
             "caller is taken to stay inside, and the report says so."
         ),
         facts=("X49", "D11", "LGA07", "NGA04"),
-        on="trace",
+        on=On.TRACE,
         check=_stays_inside,
         monitors=(Monitor(Outside, outside),),
         replayed=Replayed(whole=True, numbers=True),

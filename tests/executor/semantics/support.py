@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from tests.rules.build import SPAN, tile
 from verifier.dialects.nki import isa
+from verifier.dialects.nki.versions import DESCRIBED
 from verifier.executor.semantics import SEMANTICS
 from verifier.executor.semantics.casts import NUMPY, cast
 from verifier.hardware.engines import Engine
@@ -146,7 +147,7 @@ def perform(
         name=name,
         operands=operands,
         span=SPAN,
-        api=api,
+        generation=DESCRIBED[api],
         loops=(),
         path=(),
         order=0,

@@ -190,7 +190,7 @@ def perform(
         name=instruction.name,
         operands=gathered.operands,
         span=span,
-        api=machine.api,
+        generation=machine.generation,
         loops=machine.loops,
         path=machine.path,
         order=machine.next_order(),

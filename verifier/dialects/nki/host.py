@@ -98,7 +98,7 @@ def _emit(machine: Machine, bound: Bound, call: Call, written: View) -> None:
             name=bound.signature.name,
             operands=operands,
             span=call.span,
-            api=machine.api,
+            generation=machine.generation,
             loops=machine.loops,
             path=machine.path,
             order=machine.next_order(),

@@ -140,7 +140,7 @@ def store(
         name=instruction.name,
         operands=operands,
         span=span,
-        api=machine.api,
+        generation=machine.generation,
         loops=machine.loops,
         path=machine.path,
         order=machine.next_order(),

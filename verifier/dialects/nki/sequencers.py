@@ -45,7 +45,7 @@ def use(
                 name=name,
                 operands=dict(operands),
                 span=call.span,
-                api=machine.api,
+                generation=machine.generation,
                 loops=machine.loops,
                 path=machine.path,
                 order=machine.next_order(),

@@ -1,10 +1,40 @@
-"""The generations of NKI, oldest first."""
+"""The generations of NKI, oldest first, and what they have otherwise than later ones."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
+from verifier.symbolic.generation import Generation
+
 GENERATIONS: Final[tuple[str, ...]] = ("beta1", "0.2", "0.3", "0.4", "0.5", "0.6")
+
+#: what all have
+_NKI: Final = Generation(name="", undefined="NKI-B20", hbm_private=True)
+
+
+def _generation(name: str) -> Generation:
+    beta1, before_0_3 = name == "beta1", name in ("beta1", "0.2")
+    return replace(
+        _NKI,
+        name=name,
+        earlier=GENERATIONS[: GENERATIONS.index(name)],
+        hbm_returned=beta1,  # NKI-B18
+        declares_updates=beta1,  # NKI-B26
+        scoped=beta1,  # NKI-B21, NKI-E25
+        only_outputs_placed=beta1,  # NKI-B13
+        reorders=beta1,  # NKI-LP02: `affine_range`
+        sums_by_operator=beta1,  # NKI-OLD03
+        fuses_loops=beta1,  # direct allocation: NKI-B24 counts what is placed by hand
+        fits_tiles=beta1,  # NKI-L21, NKI-TRN06: what later generations reject it converts or copies
+        fits_language=before_0_3,  # NKI-L26, NKI-L27, NKI-L33
+        fits_transfers=before_0_3,  # NKI-B27, NKI-DCP02, NKI-D04
+    )
+
+
+#: by name
+DESCRIBED: Final[Mapping[str, Generation]] = {name: _generation(name) for name in GENERATIONS}
 
 
 def newer(generation: str, than: str) -> bool:

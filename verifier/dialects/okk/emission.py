@@ -30,7 +30,7 @@ def perform(machine: Machine, instruction: Instruction, bound: Bound, call: Call
         name=instruction.name,
         operands=bound.operands,
         span=call.span,
-        api=machine.api,
+        generation=machine.generation,
         loops=machine.loops,
         path=machine.path,
         order=0,

@@ -106,7 +106,7 @@ def emit(
         name=instruction.name,
         operands=operands,
         span=span,
-        api=machine.api,
+        generation=machine.generation,
         loops=machine.loops,
         path=machine.path,
         order=machine.next_order(),

@@ -156,7 +156,7 @@ def control(instruction: Instruction) -> Handler:
                 name=instruction.name,
                 operands={},
                 span=call.span,
-                api=machine.api,
+                generation=machine.generation,
                 loops=machine.loops,
                 path=machine.path,
                 order=machine.next_order(),

@@ -53,7 +53,7 @@ def _emit(
             name=f"ppl.{name}",
             operands=operands,
             span=call.span,
-            api=machine.api,
+            generation=machine.generation,
             loops=machine.loops,
             path=machine.path,
             order=machine.next_order(),

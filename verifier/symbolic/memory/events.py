@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from verifier.source.ir import Span
 from verifier.symbolic.effects import Accumulation
+from verifier.symbolic.generation import Generation
 from verifier.symbolic.memory.content import Content, Held
 from verifier.symbolic.tensors import LoopKind, Storage
 from verifier.symbolic.trace import Operation, Trace
@@ -318,7 +319,7 @@ class Life:
 class Lived:
     """The tensors on chip of a run, or of its beginning."""
 
-    api: str
+    generation: Generation
     lives: Sequence[Life]
 
 

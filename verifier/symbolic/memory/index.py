@@ -153,13 +153,12 @@ def _build(trace: Trace) -> Index:
 
 
 def _own_sum(operation: Operation, view: View) -> bool:
-    """Whether a view is the PSUM target of a Beta 1 ``+=``.
+    """Whether a view is the PSUM target of a ``+=`` that stands for a sum of matmuls.
 
-    Such a sum does not read what was there before: the compiler makes the first matmul of it
-    overwrite (NKI-OLD03).
+    Such a sum does not read what was there before: the first matmul of it overwrites.
     """
     return (
-        operation.api == "beta1"
+        operation.generation.sums_by_operator
         and operation.effect is Effect.ADDS
         and view.buffer is Buffer.PSUM
         and any(view is target for _, target in operation.writes)

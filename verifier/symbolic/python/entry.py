@@ -16,6 +16,7 @@ from verifier.source.scopes import names_of
 from verifier.symbolic import expr as E
 from verifier.symbolic.dialect import Dialect, Input
 from verifier.symbolic.expr import Bool, Expr, Sym
+from verifier.symbolic.generation import Generation
 from verifier.symbolic.python import functions, hints, modules, ranks, signs, suspended
 from verifier.symbolic.python.evidence import Hint
 from verifier.symbolic.python.flow import (
@@ -113,7 +114,7 @@ def interpreted(
     project: Project,
     dialect: Dialect[VM],
     hardware: Hardware,
-    api: str,
+    generation: Generation,
     request: Request,
     decide: Decide,
     deadline: float | None = None,
@@ -129,7 +130,7 @@ def interpreted(
         kernel=request.name,
         path=str(request.module.path),
         span=request.definition.name_span,
-        api=api,
+        generation=generation,
         dialect=dialect.name,
     )
     vm = VM(
@@ -137,7 +138,7 @@ def interpreted(
         dialect,
         project=project,
         hardware=hardware,
-        api=api,
+        generation=generation,
         trace=trace,
         inputs=Inputs(packed=packs(hardware, request.module), pinned=request.pinned),
         decide=decide,

@@ -14,6 +14,7 @@ from verifier.source.text import SourceError
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr, Sym
 from verifier.symbolic.expr.settling import Settling, has_choice
+from verifier.symbolic.generation import Generation
 from verifier.symbolic.python.flow import AbortedRunError, Frame, HostCheck, Landing, Mark
 from verifier.symbolic.python.heap import Box, Heap, Scope
 from verifier.symbolic.python.inputs import Inputs, Parameter
@@ -40,7 +41,7 @@ class State:
         self,
         project: Project,
         hardware: Hardware,
-        api: str,
+        generation: Generation,
         trace: Trace,
         inputs: Inputs,
         decide: Callable[[tuple[Bool, ...], Bool], bool | None],
@@ -48,7 +49,7 @@ class State:
     ) -> None:
         self.project = project
         self.hardware = hardware
-        self._api = api
+        self._generation = generation
         self.trace = trace
         self.inputs = inputs
         self._decide = decide
@@ -86,8 +87,12 @@ class State:
         self.leaning: list[Parameter] = []
 
     @property
+    def generation(self) -> Generation:
+        return self._generation
+
+    @property
     def api(self) -> str:
-        return self._api
+        return self._generation.name
 
     @property
     def loops(self) -> tuple[Loop, ...]:

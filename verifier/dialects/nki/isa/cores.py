@@ -12,9 +12,9 @@ from verifier.dialects.nki.isa.shared import (
     on_chip,
     operator,
     plain,
+    priority,
     tile,
     tiles,
-    whole,
     written,
 )
 from verifier.dialects.nki.results import Like
@@ -68,7 +68,7 @@ def _collective(
             *(tiles(each, memories, count) for each in sent + received),
             *(tile(each, dtypes=Types(dt.codes("uint32"), "uint32", "NKI-K06")) for each in sizes),
             *map(operator, operators),
-            whole("priority"),
+            priority("NKI-K12"),
             *others,
         ),
         engines=Engines(Engine.DMA),

@@ -14,12 +14,12 @@ from verifier.dialects.nki.isa.shared import (
     moved,
     operator,
     plain,
+    priority,
     received,
     streamed,
     tile,
     tiles,
     turned,
-    whole,
     wholes,
     words,
     written,
@@ -41,7 +41,7 @@ from verifier.symbolic.effects import (
 )
 from verifier.symbolic.expr import Bool
 from verifier.symbolic.instruction import Engines, Instruction, Skips, Trait
-from verifier.symbolic.roles import Limit, SameType, Sized
+from verifier.symbolic.roles import Against, Limit, SameType, Sized
 from verifier.symbolic.tensors import View
 
 
@@ -109,7 +109,7 @@ DMA_COPY: Final = Instruction(
         tile("dst"),
         tile("src"),
         operator("dst_rmw_op"),
-        whole("priority"),
+        priority("NKI-D09", Against("dge_mode", "none", "NKI-D09", until="0.5")),
     ),
     engines=Engines(Engine.DMA),
     footprint=Footprint(
@@ -142,7 +142,7 @@ DMA_TRANSPOSE: Final = Instruction(
         tile("dst"),
         tile("src"),
         wholes("axes"),
-        whole("priority"),
+        priority("NKI-D09", Against("dge_mode", "none", "NKI-D09", until="0.5")),
     ),
     engines=Engines(Engine.DMA),
     footprint=Footprint(
@@ -150,6 +150,8 @@ DMA_TRANSPOSE: Final = Instruction(
     ),
     result=Turned("src"),
     traits=frozenset({Trait.DMA, Trait.TURNS}),
+    pads_until="0.4",  # NKI-DTR02
+    shortens_since="0.6",  # NKI-DTR05, NKI-DTR06
     flattens="NKI-DTR09",
     skips=Skips("NKI-DTR11"),
     keeps_type="NKI-DTR03",

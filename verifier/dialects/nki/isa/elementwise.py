@@ -61,7 +61,7 @@ from verifier.symbolic.instruction import (
     Step,
     Trait,
 )
-from verifier.symbolic.roles import Limit, PerPartition, SameType, Streams, Types
+from verifier.symbolic.roles import Limit, PerPartition, SameType, Since, Streams, Types
 from verifier.symbolic.values import Enumerator
 
 #: what exponential reads, and what it writes
@@ -164,6 +164,8 @@ TENSOR_TENSOR: Final = Instruction(
     result=Like(("data1",)),
 )
 
+_IN_FLOAT32: Final = Since("0.2", "NKI-TSC06")
+
 TENSOR_SCALAR: Final = Instruction(
     name="isa.tensor_scalar",
     summary="dst = (data op0 operand0) op1 operand1, each operand a number per partition",
@@ -181,9 +183,19 @@ TENSOR_SCALAR: Final = Instruction(
         tile("dst", on_chip("NKI-BUF08")),
         tile("data", on_chip("NKI-BUF08"), shape=Streams("dst", "NKI-TSC01")),
         operator("op0"),
-        vector("operand0", on_chip("NKI-BUF08"), shape=PerPartition("data", "NKI-TSC02")),
+        vector(
+            "operand0",
+            on_chip("NKI-BUF08"),
+            shape=PerPartition("data", "NKI-TSC02"),
+            arithmetic=_IN_FLOAT32,
+        ),
         operator("op1"),
-        vector("operand1", on_chip("NKI-BUF08"), shape=PerPartition("data", "NKI-TSC02")),
+        vector(
+            "operand1",
+            on_chip("NKI-BUF08"),
+            shape=PerPartition("data", "NKI-TSC02"),
+            arithmetic=_IN_FLOAT32,
+        ),
     ),
     engines=Engines(
         unless_asked(Engine.VECTOR),
@@ -206,7 +218,7 @@ TENSOR_SCALAR: Final = Instruction(
     result=Like(("data",)),
     chain=Chain(
         (
-            Step("op0", "operand0", "reverse0", alone="NKI-TSC09"),
+            Step("op0", "operand0", "reverse0", alone="NKI-TSC09", never_with="0.4"),
             Step("op1", "operand1", "reverse1", together="NKI-TSC03", turned="NKI-TSC11"),
         )
     ),
@@ -363,7 +375,10 @@ MEMSET: Final = Instruction(
         "beta1": "shape*, value*, dtype*, |, mask=None, engine=engine.unknown, **",
         "0.2": "dst*, value*, engine=engine.unknown, name=None",
     },
-    roles=(tile("dst", on_chip("NKI-BUF25")), constant("value", "NKI-MST01")),
+    roles=(
+        tile("dst", on_chip("NKI-BUF25")),
+        constant("value", "NKI-MST01", exact=Since("0.3", "NKI-MST02")),
+    ),
     engines=Engines(unless_asked(Engine.VECTOR), engines("gpsimd vector"), "NKI-MST04"),
     footprint=Footprint(writes=filled("value")),
     result=Shaped(),

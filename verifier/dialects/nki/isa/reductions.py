@@ -134,7 +134,16 @@ TENSOR_SCALAR_REDUCE: Final = Instruction(
         "data", "operand0", initial="reduce_init", accumulators=sums_of_vector("data", "NKI-TSR10")
     ),
     result=Like(("data",)),
-    chain=Chain((Step("op0", "operand0", "reverse0", alone="NKI-TSR02", fixed="NKI-TSR05"),)),
+    chain=Chain(
+        (
+            Step(
+                *("op0", "operand0", "reverse0"),
+                alone="NKI-TSR02",
+                never_with="0.4",
+                fixed="NKI-TSR05",
+            ),
+        )
+    ),
 )
 
 TENSOR_SCALAR_CUMULATIVE: Final = Instruction(

@@ -24,7 +24,7 @@ from verifier.hardware.engines import Engine
 from verifier.symbolic import expr as E
 from verifier.symbolic.effects import ALWAYS, When
 from verifier.symbolic.instruction import Chain, Commands, Engines, Instruction, Scratch, Step
-from verifier.symbolic.roles import PerPartition, SameType, Streams, Types
+from verifier.symbolic.roles import PerPartition, SameType, Since, Streams, Types
 
 _BIAS: Final = vector(
     "bias",
@@ -128,6 +128,7 @@ ACTIVATION_REDUCE: Final = Instruction(
         when=ALWAYS,
         accumulators=sums_of_scalar("NKI-ACR04", without="reset_reduce"),
     ),
+    succeeded=Since("0.2", "NKI-ACR06"),
     result=Like(("data",)),
 )
 

@@ -27,7 +27,7 @@ from verifier.symbolic.effects import (
 )
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.instruction import Indirection, Trait
-from verifier.symbolic.roles import In, Limit, Role, SameType, Shape, Takes, Types
+from verifier.symbolic.roles import Against, In, Limit, Role, SameType, Shape, Since, Takes, Types
 from verifier.symbolic.streams import as_many, in_order
 from verifier.symbolic.tensors import View
 from verifier.symbolic.values import Enumerator
@@ -139,14 +139,20 @@ def plain(name: str, value: Limit | None = None) -> Role:
     return Role(name=name, takes=Takes.PLAIN, value=value)
 
 
-def constant(name: str, fact: str) -> Role:
+def constant(name: str, fact: str, exact: Since | None = None) -> Role:
     """A number that is part of the instruction as it is encoded."""
-    return Role(name=name, takes=Takes.CONSTANT, constant=fact)
+    return Role(name=name, takes=Takes.CONSTANT, constant=fact, exact=exact)
 
 
 def whole(name: str, fact: str = "") -> Role:
     """An integer, of which rules say more; ``fact``: that it is one."""
     return Role(name=name, takes=Takes.INTEGER, constant=fact)
+
+
+def priority(fact: str, against: Against | None = None) -> Role:
+    """The class of traffic that a transfer belongs to."""
+    limit = Limit(least=0, most=3, fact=fact)
+    return Role(name="priority", takes=Takes.INTEGER, value=limit, against=against)
 
 
 def wholes(name: str, value: Limit | None = None) -> Role:
@@ -161,10 +167,11 @@ def vector(
     shape: Shape | None = None,
     dtypes: Types | None = None,
     same_dtype: SameType | None = None,
+    arithmetic: Since | None = None,
 ) -> Role:
     """A number, or a tile."""
     described = tile(name, memories, shape=shape, dtypes=dtypes, same_dtype=same_dtype)
-    return replace(described, takes=Takes.VECTOR)
+    return replace(described, takes=Takes.VECTOR, arithmetic=arithmetic)
 
 
 def tiles(name: str, memories: In | None = None, count: Limit | None = None) -> Role:

@@ -44,7 +44,7 @@ from verifier.symbolic.effects import (
 )
 from verifier.symbolic.expr import Bool
 from verifier.symbolic.instruction import Engines, Indirection, Instruction, Scratch, Trait
-from verifier.symbolic.roles import Role, Sized, Takes
+from verifier.symbolic.roles import Role, Since, Sized, Takes
 from verifier.symbolic.streams import as_many, in_order
 from verifier.symbolic.values import Enumerator
 
@@ -172,6 +172,7 @@ NC_MATMUL: Final = Instruction(
         ),
         writes=(Writes(role="dst", effect=_accumulates),),
     ),
+    smallest=Since("0.2", "NKI-OLD03"),
     result=Sum(),
     traits=frozenset({Trait.MATMUL, Trait.SUMS}),
 )
