@@ -34,10 +34,9 @@ TABLES = {
     "okk": ("INSTRUCTIONS", "ANSWERS"),
 }
 
-#: rules about one instruction, and why its name says what its description does not
+#: a rule about one instruction, and why its name says what its description does not
 NAMED = {
     "advice-reciprocal": "what it costs, of this one instruction, is compared with another one",
-    "advice-activation-reduce": "this one is kept for older kernels",
 }
 
 #: of each kind one that is called: by DMA, of the Tensor Engine, of GpSimd, of the Scalar Engine
