@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from verifier.executor import simulate, tpu_operation
+from verifier.executor import session, simulate
 from verifier.executor.api import Simulation
 from verifier.executor.machine import ConcreteMachine, Options
 from verifier.executor.running import Outcome, Shaped, TimeIsUpError, Unsized
@@ -235,8 +235,8 @@ def performed(draw: Draw) -> Outcome:
             raise TimeIsUpError("the loops of this input are too long")
         real(machine, operation)
 
-    real = tpu_operation.execute
-    with patch.object(tpu_operation, "execute", bounded):
+    real = session._LANES.execute
+    with patch.object(session, "_LANES", replace(session._LANES, execute=bounded)):
         return run.outcome(**draw.arguments)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from verifier.executor import simulate, tpu_running
 from verifier.executor.lanes import ByteMemory, OutsideError, inside, local_place, system_place
 
 Four: TypeAlias = tuple[int, int, int, int]
@@ -160,3 +162,39 @@ def test_what_nothing_touches_takes_no_memory() -> None:
     assert not memory.written(place)
     assert memory.read(place, dtype).shape == (1, lanes, 1, 32)
     assert resident() - before < 8 << 20
+
+
+LONG = """\
+import ppl
+import ppl.language as pl
+
+
+@ppl.jit
+def long(out_ptr, x_ptr, steps):
+    x_all = pl.gtensor([1, steps, 1, 50], pl.GLOBAL, x_ptr)
+    out_all = pl.gtensor([1, steps, 1, 50], pl.GLOBAL, out_ptr)
+    for step in range(steps):
+        x = pl.make_tensor([1, 1, 1, 50], pl.float32)
+        pl.dma.load(x, x_all.sub_view([1, 1, 1, 50], [0, step, 0, 0]))
+        pl.dma.store(out_all.sub_view([1, 1, 1, 50], [0, step, 0, 0]), x)
+"""
+
+
+def test_tensors_of_iterations_that_are_over_take_no_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left: list[int] = []
+
+    def finish(*arguments: Any) -> None:
+        left.append(sum(isinstance(each, ByteMemory) for each in gc.get_objects()))
+        judge(*arguments)
+
+    judge = tpu_running.finish
+    monkeypatch.setattr(tpu_running, "finish", finish)
+    path = tmp_path / "long.py"
+    path.write_text(LONG, encoding="utf-8")
+    gc.collect()
+    before = sum(isinstance(each, ByteMemory) for each in gc.get_objects())
+    rows = np.ones((400, 50), np.float32)
+    simulate(f"{path}::long", "bm1684x")(out_ptr=np.zeros_like(rows), x_ptr=rows, steps=400)
+    assert len(left) == 1 and left[0] - before < 100

@@ -238,6 +238,12 @@ class ConcreteMachine:
     def path(self) -> tuple[Bool, ...]:
         return ()
 
+    @property
+    def traced(self) -> bool:
+        """Whether all operations so far are kept, for rules that compare them."""
+        some = bool(self.rules.trace) and isinstance(self.hardware, Chip)
+        return some and len(self.trace) < TRACED
+
     def next_order(self) -> int:
         self._order += 1
         return self._order
@@ -373,7 +379,7 @@ class ConcreteMachine:
     def emit(self, operation: Operation) -> None:
         self.last = operation
         self.emitted += 1
-        if len(self.trace) < TRACED and self.rules.trace and isinstance(self.hardware, Chip):
+        if self.traced:
             self.trace.append(operation)
         self.judge_operation(operation)
         self._execute(self, operation)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -57,6 +57,20 @@ _MEMBERS: Final[dict[str, np.dtype[Any]]] = {
 }
 
 
+@dataclass(slots=True)
+class Life:
+    """From the first to the last operation that uses a tensor, and the engines of those."""
+
+    first: int = 0
+    last: int = 0
+    engines: frozenset[Engine] = frozenset()
+
+    def used(self, order: int, engine: Engine) -> None:
+        self.first = self.first or order
+        self.last = order
+        self.engines |= {engine}
+
+
 @dataclass(eq=False, slots=True)
 class BufferStorage(Storage):
     """A tensor with its bytes: a buffer in system memory, or lanes of ``lane_bytes`` each."""
@@ -64,10 +78,7 @@ class BufferStorage(Storage):
     bytes: ByteMemory | None = None
     array: Array | None = None
     lane_bytes: int = 0
-    #: from the first to the last operation that uses it, and the engines of those
-    first: int = 0
-    last: int = 0
-    engines: frozenset[Engine] = frozenset()
+    life: Life = field(default_factory=Life)
     #: the run of a pipelined loop that it was made in, and on which core
     pipeline: tuple[object, ...] | None = None
 
@@ -133,7 +144,8 @@ def allocated(machine: ConcreteMachine, storage: Storage, span: Span) -> View:
     if isinstance(pipelines, Pipelines):
         around = pipelines.around(span)
         made.pipeline = None if around is None else (*around, machine.program.index)
-    machine.storages.append(made)
+    # of long runs, where rules do not compare all tensors, the bytes go with the kernel's own value
+    machine.storages.append(made if machine.traced else replace(made, bytes=None))
     axes = tuple(machine.axis(extent) for extent in made.shape)
     coords = tuple(axis.index for axis in axes)
     return View(made, (), made.shape, None, axes, coords, made.dtype, span=span)
@@ -141,7 +153,7 @@ def allocated(machine: ConcreteMachine, storage: Storage, span: Span) -> View:
 
 #: batches and channels say which lanes a tensor lies in
 _LANE_AXES: Final = 2
-_FIELDS: Final = tuple(field.name for field in fields(Storage))
+_FIELDS: Final = tuple(each.name for each in fields(Storage))
 
 
 def _fresh(machine: ConcreteMachine, size: int) -> ByteMemory:

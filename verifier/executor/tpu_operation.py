@@ -286,9 +286,7 @@ def _there(machine: ConcreteMachine, memory: ByteMemory, place: Place) -> Place:
 
 def _lives(machine: ConcreteMachine, operation: Operation, storage: Storage) -> None:
     if isinstance(storage, BufferStorage) and storage.lane_bytes:
-        storage.first = storage.first or operation.order
-        storage.last = operation.order
-        storage.engines |= {operation.engine}
+        storage.life.used(operation.order, operation.engine)
 
 
 def _handed(

@@ -16,7 +16,6 @@ from verifier.executor import tpu
 from verifier.executor.cores import Core
 from verifier.executor.findings import MisuseError
 from verifier.executor.lanes import Array
-from verifier.executor.machine import TRACED
 from verifier.executor.races import Races
 from verifier.executor.records import Address, start_of
 from verifier.executor.semantics.casts import NUMPY
@@ -169,7 +168,7 @@ def finish(machine: ConcreteMachine, given: Given, span: Span) -> None:
     Of rules about the whole trace, those that have no monitor: by their checks.
     """
     wanted = machine.options.about
-    if len(machine.trace) < TRACED:
+    if machine.traced:
         trace = Trace(machine.kernel, span.path, span, machine.generation, machine.dialect.name)
         trace.operations = machine.trace
         trace.storages = machine.storages
@@ -218,21 +217,21 @@ def capacity(machine: ConcreteMachine) -> None:
     for storage in machine.storages:
         if not isinstance(storage, BufferStorage) or not storage.lane_bytes:
             continue
-        storage.first = storage.first or storage.order
-        storage.last = storage.last or storage.order
+        life = storage.life
+        begin, end = life.first or storage.order, life.last or storage.order
         if storage.pipeline is not None:
-            first, last = extents.get(storage.pipeline, (storage.first, storage.last))
-            extents[storage.pipeline] = (min(first, storage.first), max(last, storage.last))
-        crosses = Engine.TIU in storage.engines and storage.engines & {Engine.DMA, Engine.SDMA}
+            first, last = extents.get(storage.pipeline, (begin, end))
+            extents[storage.pipeline] = (min(first, begin), max(last, end))
+        crosses = Engine.TIU in life.engines and life.engines & {Engine.DMA, Engine.SDMA}
         if storage.pipeline is not None and crosses:
             staged.setdefault((*storage.pipeline, storage.span), []).append(storage)
         else:
-            lives.append(_life(storage, storage.first, storage.last, _taken(machine, storage)))
+            lives.append(_life(storage, begin, end, _taken(machine, storage)))
     for group in staged.values():
         size = 2 * max(_taken(machine, storage) for storage in group)
         assert group[0].pipeline is not None
         first, last = extents[group[0].pipeline]
-        last = max(last, *(storage.last for storage in group))
+        last = max(last, *(storage.life.last for storage in group))
         lives.append(_life(group[0], first, last, size))
     machine.meet(LanesLived(lives))
 
