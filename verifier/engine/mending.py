@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from verifier.report import model as report
+from verifier.report.together import Together
 from verifier.source import edits
 from verifier.source.edits import Replacement
 
@@ -113,7 +114,8 @@ class _Mender:
             together = [d for d in every if _key(d) not in self.alone]
             if not together:
                 return every[:1]
-            return _compatible(together)
+            batch = Together()
+            return [d for d in together if d.fix is not None and batch.takes(d.fix)]
         return []
 
     def _text(self, path: str) -> str | None:
@@ -160,22 +162,6 @@ def renewed(
     """The results with those of some files replaced, which may have come in several parts."""
     paths = {result.path for result in fresh}
     return [*(result for result in results if result.path not in paths), *fresh]
-
-
-def _compatible(diagnostics: Sequence[report.Diagnostic]) -> list[report.Diagnostic]:
-    """Those whose fixes do not touch each other, or are the same one."""
-    out: list[report.Diagnostic] = []
-    taken: list[report.Span] = []
-    known: set[tuple[report.Edit, ...]] = set()
-    for diagnostic in diagnostics:
-        assert diagnostic.fix is not None
-        changes = diagnostic.fix.edits
-        regions = [edit.span for edit in changes]
-        if changes in known or not any(a.touches(b) for a in regions for b in taken):
-            out.append(diagnostic)
-            taken += regions
-            known.add(changes)
-    return out
 
 
 def _path(diagnostic: report.Diagnostic) -> str:

@@ -92,10 +92,9 @@ class Item:
     structures: tuple[report.Structure, ...] = ()
 
     @classmethod
-    def of(cls, diagnostic: report.Diagnostic, kernel: report.KernelReport) -> Item | None:
-        """What there is to run for a finding about ``kernel``; None: it has no counterexample."""
-        if diagnostic.counterexample is None:
-            return None
+    def of(cls, diagnostic: report.Diagnostic, kernel: report.KernelReport) -> Item:
+        """What there is to run for a finding about ``kernel``, which has a counterexample."""
+        assert diagnostic.counterexample is not None
         return cls(
             path=_absolute(kernel.path),
             kernel=kernel.name,

@@ -12,6 +12,7 @@ from verifier.lsp.knowledge import Knowledge
 from verifier.lsp.places import Places
 from verifier.lsp.text import Buffer
 from verifier.report.model import Diagnostic, Edit, Fix
+from verifier.report.together import Together
 
 EXPLAIN: Final = "tilelint.explain"
 REPLAY: Final = "tilelint.replay"
@@ -42,13 +43,9 @@ def workspace_edit(
 
 
 def compatible(fixes: Iterable[Fix]) -> list[Edit]:
-    """The edits of fixes that do not get into each other's way, each once."""
-    taken: list[Edit] = []
-    for fix in fixes:
-        new = [edit for edit in fix.edits if edit not in taken]
-        if not any(edit.span.touches(other.span) for edit in new for other in taken):
-            taken += new
-    return taken
+    """The edits of the fixes that are applied together, each once."""
+    together = Together()
+    return [*dict.fromkeys(e for fix in fixes if together.takes(fix) for e in fix.edits)]
 
 
 @dataclass(frozen=True, slots=True)

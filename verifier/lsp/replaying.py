@@ -12,22 +12,23 @@ import sys
 from dataclasses import dataclass
 from typing import Final
 
-from verifier.report.model import Diagnostic, KernelReport
+from verifier.report.model import Replay
+from verifier.service.replays import Question
 
 #: seconds for a replay, loading included
 _TIME: Final = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """A finding whose counterexample is to be run, and the report of its kernel."""
+class Answer:
+    """What came of it, and why if it is not confirmed."""
 
-    diagnostic: Diagnostic
-    kernel: KernelReport
+    status: Replay
+    reason: str = ""
 
 
-async def ask(question: Question) -> tuple[str, str]:
-    """What came of it (``confirmed``, ``diverged``, ``unsupported`` or ``failed``), and why."""
+async def ask(question: Question) -> Answer:
+    """Run the counterexample of a finding."""
     start = "from verifier.lsp.replaying import main; main()"
     process = await asyncio.create_subprocess_exec(
         sys.executable,
@@ -40,16 +41,16 @@ async def ask(question: Question) -> tuple[str, str]:
     try:
         data, _ = await asyncio.wait_for(process.communicate(pickle.dumps(question)), _TIME)
     except asyncio.TimeoutError:
-        return "failed", "it takes too long"
+        return Answer("unsupported", "it takes too long")
     finally:
         if process.returncode is None:
             process.kill()
             await process.wait()
     try:
-        status, reason = pickle.loads(data)
+        answer: Answer = pickle.loads(data)
     except (pickle.UnpicklingError, EOFError):
-        return "failed", f"the process that runs it ended with status {process.returncode}"
-    return str(status), str(reason)
+        return Answer("unsupported", f"the process that runs it ended: {process.returncode}")
+    return answer
 
 
 def main() -> None:
@@ -59,10 +60,9 @@ def main() -> None:
     os.dup2(2, 1)  # what the kernel prints is no answer
     from verifier.executor.replay import Item, replay
 
-    item = Item.of(question.diagnostic, question.kernel)
-    [answer] = replay([item] if item is not None else [])
+    [answer] = replay([Item.of(question.diagnostic, question.kernel)])
     with os.fdopen(answers, "wb") as stream:
-        pickle.dump((answer.status, answer.reason), stream)
+        pickle.dump(Answer(answer.status, answer.reason), stream)
 
 
 if __name__ == "__main__":

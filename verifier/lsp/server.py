@@ -28,6 +28,7 @@ from verifier.lsp.published import SOURCE, Publisher, message, shown_at
 from verifier.lsp.session import Session
 from verifier.lsp.text import Buffer, Encoding, Position
 from verifier.report.model import PRECONDITION, Edit
+from verifier.service import replays
 
 log = logging.getLogger(__name__)
 
@@ -551,7 +552,7 @@ def _commands(ls: TilelintServer) -> None:
         report = None
         if found is not None:
             kernels = session.findings.kernels(found.about)
-            report = next((k for k in kernels if k.name == kernel), None)
+            report = replays.kernel_of(kernels, found.diagnostic)
         if found is None or report is None or found.diagnostic.counterexample is None:
             ls.say("tilelint: there is no such finding any more", lsp.MessageType.Warning)
             return None
@@ -561,11 +562,10 @@ def _commands(ls: TilelintServer) -> None:
             ls.say(f"tilelint: save {names} first: what runs is the file", lsp.MessageType.Warning)
             return None
         async with ls.working(path):
-            question = replaying.Question(found.diagnostic, report)
-            status, reason = await replaying.ask(question)
-        text = f"tilelint replay: {status}" + (f": {reason}" if reason else "")
-        ls.say(f"{text}\n{message(found.diagnostic)}")
-        return status
+            answer = await replaying.ask(replays.Question(found.diagnostic, report))
+        after = replays.told(found.diagnostic, answer)
+        ls.say(f"tilelint {replays.words(answer)}\n{message(after)}")
+        return answer.status
 
 
 def _unsaved(ls: TilelintServer) -> list[str]:
