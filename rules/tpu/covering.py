@@ -7,14 +7,21 @@ told byte by byte what strides leave out.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cache
+from itertools import pairwise
+from typing import Final
 
 from rules.tpu import kit
 from rules.tpu.flow import Use
-from rules.tpu.runs import Run, runs
+from rules.tpu.runs import Line, Run, runs
 from verifier.hardware.chips import Chip
 from verifier.symbolic import expr as E
-from verifier.symbolic.expr import Expr
+from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.lanes import LocalTensor, Quad
 from verifier.symbolic.memory.lives import exclusive
+
+#: the coordinates of some element
+_AXES: Final[Quad] = tuple(E.symbol(name, 0, origin=E.Origin.AXIS) for name in "nchw")  # type: ignore[assignment]
 
 
 def leaves_out(chip: Chip, read: Use, writes: Sequence[Use]) -> bool | None:
@@ -67,12 +74,45 @@ def _joined(runs: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
         yield begin, end
 
 
+def _lines(chip: Chip, part: Bool, tensor: LocalTensor) -> list[Line] | None:
+    """The rows of a channel, with the columns of which ``part`` holds; None: that does not say it.
+
+    ``part`` is as of the element of which the axes are ``_AXES``.
+    """
+    row, column = (axis.as_atom() for axis in _AXES[2:])
+    rows, columns = tensor.shape[2:]
+    assert isinstance(row, E.Sym) and isinstance(column, E.Sym)
+    if not (rows.is_const and columns.is_const and set(part.free()) <= {row, column}):
+        return None
+    if rows.const * columns.const > chip.local_bytes:
+        return None
+
+    @cache
+    def spans(formula: Bool) -> list[tuple[int, int]]:
+        put = (E.Substitution({column: E.const(at)}) for at in range(columns.const))
+        taken = [each.bool(formula) is E.TRUE for each in put]
+        edges = [k for k, (a, b) in enumerate(pairwise((False, *taken, False))) if a is not b]
+        return list(zip(edges[::2], edges[1::2], strict=True))
+
+    return [
+        (at, *span)
+        for at in range(rows.const)
+        for span in spans(E.Substitution({row: E.const(at)}).bool(part))
+    ]
+
+
 def _runs(chip: Chip, use: Use) -> list[Run] | None:
     """The bytes that a use takes; None where that cannot be told by numbers."""
     role = kit.described(use.operation).role(use.touch.role)
     placed = role.placed if role is not None else None
     if placed is None or not placed.columns:
-        return None if placed is not None and placed.layout == "2ic" else runs(chip, use.tensor)
+        if placed is not None and placed.layout == "2ic":
+            return None
+        part = use.part(_AXES)
+        if part is E.TRUE:
+            return runs(chip, use.tensor)
+        lines = None if part is None else _lines(chip, part, use.tensor)
+        return None if lines is None else runs(chip, use.tensor, lines=lines)
     columns = use.operation.value(placed.columns)
     if not isinstance(columns, Expr) or not columns.is_const:
         return None

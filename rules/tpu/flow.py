@@ -70,7 +70,18 @@ class Use:
             image = kit.record(self.operation, "input_shape")
             if image is not None:
                 return (E.lt(n * 2 + half, image[1]),)
-        return ()
+        part = self.part(index)
+        return () if part is None or part is E.TRUE else (part,)
+
+    def part(self, index: Quad) -> Bool | None:
+        """The part of what it reads that the description says, as of an element: an image may have
+        rows that lie in no window. None: it may be any."""
+        found: list[Bool | None] = []
+        if self.touch.reads and not self.touch.writes:
+            entries = kit.described(self.operation).footprint.reads_of(self.touch.role)
+            found = [entry.where.holds(self.operation, index) for entry in entries]
+        known = [part for part in found if part is not None]
+        return None if len(known) < len(found) else E.or_(*known) if known else E.TRUE
 
     @property
     def whole(self) -> Bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
 from verifier.hardware.chips import Chip
 from verifier.layouts import address as places
@@ -13,6 +13,10 @@ from verifier.symbolic.lanes import LocalTensor
 
 #: runs of bytes that are gone through for one tensor, for each line of a lane
 _RUNS: Final = 4
+
+
+#: a row, and the columns of it from one up to another
+Line: TypeAlias = tuple[int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +36,16 @@ def lane_of(chip: Chip, tensor: LocalTensor) -> Expr:
     return places.lane_of(chip, tensor.address)
 
 
-def runs(chip: Chip, tensor: LocalTensor, columns: int | None = None) -> list[Run] | None:
+def runs(
+    chip: Chip,
+    tensor: LocalTensor,
+    columns: int | None = None,
+    lines: Sequence[Line] | None = None,
+) -> list[Run] | None:
     """The bytes of a tensor; None where it has symbols, leaves its lanes, or is in too many pieces.
 
-    ``columns``: of a matrix, whose last channel may have fewer than the others.
+    ``columns``: of a matrix, whose last channel may have fewer than the others. ``lines``: what is
+    meant of each channel; None: all of it.
     """
     first = lane_of(chip, tensor)
     within = tensor.address - first * chip.local_bytes
@@ -50,13 +60,16 @@ def runs(chip: Chip, tensor: LocalTensor, columns: int | None = None) -> list[Ru
     pieces = [(0, c, w)] if last == w else [(0, c - 1, w), (c - 1, c, last)]
     in_line = strides[3] == 1
     rows = 1 if in_line and last == w == strides[2] else h
+    if lines is not None:
+        rows = len(lines)
     most = _RUNS * (chip.local_bytes // chip.eu_bytes)
     if n * (c // chip.lanes + 3) * rows * (1 if in_line else w) > most:
         return None
     out: list[Run] = []
     for begin, end, width in pieces:
         for begins, behind, slot in _slots(chip.lanes, lane + begin, lane + end):
-            for at, length in _in_lane((n, h, width), (strides[0], strides[2], strides[3])):
+            steps = (strides[0], strides[2], strides[3])
+            for at, length in _in_lane((n, h, width), steps, lines):
                 offset = byte + (at + slot * strides[1]) * size
                 if offset < 0 or offset + length * size > chip.local_bytes:
                     return None
@@ -95,19 +108,19 @@ def _slots(lanes: int, begin: int, end: int) -> Iterator[tuple[int, int, int]]:
 
 
 def _in_lane(
-    shape: tuple[int, int, int], strides: tuple[int, int, int]
+    shape: tuple[int, int, int], strides: tuple[int, int, int], lines: Sequence[Line] | None
 ) -> Iterator[tuple[int, int]]:
     """First element and length of each run of elements of one channel."""
     n, h, w = shape
-    if strides[1] == w and strides[2] == 1:
+    if lines is None and strides[1] == w and strides[2] == 1:
         h, w = 1, h * w
     if not w:
         return
     for batch in range(n):
-        for row in range(h):
+        for row, first, last in [(row, 0, w) for row in range(h)] if lines is None else lines:
             at = batch * strides[0] + row * strides[1]
             if strides[2] == 1:
-                yield at, w
+                yield at + first, last - first
             else:
-                for column in range(w):
+                for column in range(first, last):
                     yield at + column * strides[2], 1

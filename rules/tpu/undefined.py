@@ -294,7 +294,7 @@ def _of_read(
     if partly:
         yield _left_out(read)
     else:
-        part = _covered(chip, read, table.writes) if known else None
+        part = _covered(chip, read, table.writes) if known and _is_whole(read) else None
         if part is not None:
             yield part
         yield _everywhere(read, found, nowhere, known)
@@ -346,6 +346,12 @@ def _written(
             cases.append(condition)
             exact = exact and sure
     return E.or_(*cases), exact
+
+
+def _is_whole(read: Use) -> bool:
+    """Whether all of its tensor is read, or all up to the end of it in each lane."""
+    index = tuple(E.fresh(name, 0, origin=E.Origin.AXIS) for name in "nchw")
+    return read.part(index) is E.TRUE  # type: ignore[arg-type]
 
 
 def _covered(chip: Chip, read: Use, writes: Sequence[Use]) -> Check | None:

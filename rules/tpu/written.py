@@ -206,6 +206,7 @@ def covered(chip: Chip, read: Use, writes: Sequence[Use], facts: Iterable[Bool] 
         return Covered(E.FALSE, False)
     before = (way for write in reversed(writes) for way, _ in ways(write, read))
     predicate, exact = there(chip, point, before)
+    exact = exact and read.part(point.element.index) is not None
     return Covered(predicate, exact, point.given, point.element)
 
 

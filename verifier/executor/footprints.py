@@ -65,7 +65,7 @@ class Part:
     mask: Mask | None
     sure: bool
 
-    def of(self, lost: Lost) -> Lost:
+    def of(self, lost: NDArray[Any]) -> NDArray[Any]:
         return lost if self.mask is None else np.where(self.mask, lost, 0)
 
 

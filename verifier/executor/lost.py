@@ -129,22 +129,25 @@ def follow(
                 sure = route is None or route.part.sure
                 if not sure and not bool(lost.all()):
                     continue  # what is undefined may not be what is taken
+                gone = lost if route is None else route.part.of(lost)
                 if why or route is None:
-                    origins.meet(machine, lost, operation, why)
+                    origins.meet(machine, gone, operation, why)
                 elif route.index is None and sure:
-                    origins.meet(machine, lost, operation, route.why)
+                    origins.meet(machine, gone, operation, route.why)
                 else:
                     target = roles[route.to]
-                    out.add(target, _carried(lost, route, target.region.place.shape))
+                    out.add(target, _carried(gone, route, target.region.place.shape))
     return out
 
 
 def _route(
     entry: Reads | None, operation: Operation, shape: Quad, roles: Mapping[str, Used]
 ) -> Route | None:
-    """What becomes of what is read, if it goes into a result of the operation."""
-    if entry is None or isinstance(entry.fate, Decides):
+    """What becomes of what is read, if the description says it."""
+    if entry is None:
         return None
+    if isinstance(entry.fate, Decides):
+        return route_to(entry, operation, shape, ())
     route = route_to(entry, operation, shape, roles[entry.fate.to].region.place.shape)
     if entry.fate.fits(operation) is E.FALSE:
         # of operands whose sizes do not go together something else is said

@@ -52,7 +52,8 @@ CONV2D: Final = function(
             strides="input_stride",
             unit=Unit.ROW_UNLESS_STRIDED,
             fact="OKK-A04",
-        )
+        ),
+        where=shapes.IN_DILATED_WINDOW,
     ),
     reads(
         tensor(
@@ -85,7 +86,7 @@ DEPTHWISE2D: Final = function(
     "bdc",
     "output = each channel of input convolved with weights of its own, plus bias",
     writes(_rows("output", shapes.convolved_by_channel)),
-    reads(_rows("input", shapes.image)),
+    reads(_rows("input", shapes.image), where=shapes.IN_DILATED_WINDOW),
     reads(_numbers("weight", shapes.window)),
     reads(_numbers("bias", shapes.image_channels), when_set("using_bias")),
     _IMAGE,
@@ -106,7 +107,7 @@ def _pool(name: str, number: str, what: str) -> Instruction:
         "bdc",
         f"output = the {what} of each window of input",
         writes(_rows("output", shapes.pooled)),
-        reads(_rows("input", shapes.image)),
+        reads(_rows("input", shapes.image), where=shapes.IN_WINDOW),
         _IMAGE,
         *_WINDOW,
         _PADDING,

@@ -10,11 +10,12 @@ from collections.abc import Callable
 from typing import Final, TypeAlias
 
 from verifier.dialects.okk.strides import quad
+from verifier.dialects.windows import Sliding
 from verifier.layouts import address as places
 from verifier.layouts import strides as layouts
 from verifier.symbolic import expr as E
-from verifier.symbolic.effects import Call
-from verifier.symbolic.expr import Expr
+from verifier.symbolic.effects import Call, Index, Where
+from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.lanes import Quad
 from verifier.symbolic.values import RecordValue
 
@@ -75,21 +76,41 @@ def weights(call: Call) -> Quad:
     return layouts.two_ic((image(call)[1], integer(call, "output_c"), *size))
 
 
-def _steps(call: Call, *, dilated: bool) -> tuple[Expr, Expr]:
-    """Rows and columns of what a window makes (OKK-P02, OKK-P31; NULL: OKK-P07)."""
+def _sliding(call: Call, *, dilated: bool) -> tuple[Sliding, Sliding]:
+    """How a window goes down and across an image (NULL: OKK-P07)."""
     _, _, h, w = image(call)
     padding, stride = _record(call, "padding"), _record(call, "stride")
     dilation = _record(call, "dilation") if dilated else None
     top, bottom, left, right = (
         (E.const(0),) * 4 if padding is None else map(_number, padding.fields)
     )
-    out = []
-    for axis, size in enumerate((h + top + bottom, w + left + right)):
-        kernel = integer(call, "kernel_h" if axis == 0 else "kernel_w")
-        step = E.const(1) if stride is None else _number(stride.fields[axis])
-        spread = E.const(1) if dilation is None else _number(dilation.fields[axis])
-        out.append((size - ((kernel - 1) * spread + 1)) // step + 1)
-    return out[0], out[1]
+    step = (E.const(1),) * 2 if stride is None else tuple(map(_number, stride.fields))
+    hole = (E.const(1),) * 2 if dilation is None else tuple(map(_number, dilation.fields))
+    rows, columns = integer(call, "kernel_h"), integer(call, "kernel_w")
+    down = Sliding(h, rows, step[0], hole[0], top, bottom)
+    return down, Sliding(w, columns, step[1], hole[1], left, right)
+
+
+def _steps(call: Call, *, dilated: bool) -> tuple[Expr, Expr]:
+    """Rows and columns of what a window makes (OKK-P02, OKK-P31)."""
+    down, across = _sliding(call, dilated=dilated)
+    return down.windows, across.windows
+
+
+def _in_window(dilated: bool) -> Where:
+    def holds(call: Call, index: Index) -> Bool | None:
+        down, across = (
+            one.takes(at)
+            for one, at in zip(_sliding(call, dilated=dilated), index[2:], strict=True)
+        )
+        return None if down is None or across is None else E.and_(down, across)
+
+    return Where("the rows and columns that lie in a window", holds)
+
+
+#: what is read of an image: with steps or holes there are rows and columns in no window
+IN_WINDOW: Final = _in_window(dilated=False)
+IN_DILATED_WINDOW: Final = _in_window(dilated=True)
 
 
 def _number(field: object) -> Expr:

@@ -12,6 +12,7 @@ from verifier.hardware.engines import Engine
 from verifier.hardware.memories import Buffer
 from verifier.symbolic import expr as E
 from verifier.symbolic.effects import (
+    ALL,
     ALWAYS,
     Call,
     Carried,
@@ -20,6 +21,7 @@ from verifier.symbolic.effects import (
     Index,
     Reads,
     When,
+    Where,
     Writes,
 )
 from verifier.symbolic.expr import Bool
@@ -95,8 +97,9 @@ def tensor(
     )
 
 
-def reads(role: Role, when: When = ALWAYS) -> Part:
-    return Part(role, (Reads(role=role.name, fate=Decides("it is used"), when=when),))
+def reads(role: Role, when: When = ALWAYS, where: Where = ALL) -> Part:
+    fate = Decides("it is used")
+    return Part(role, (Reads(role=role.name, fate=fate, when=when, where=where),))
 
 
 def same(call: Call, index: Index) -> Index:

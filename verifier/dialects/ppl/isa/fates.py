@@ -221,6 +221,6 @@ def of_planes(part: Part, whole: When, otherwise: When) -> Part:
 
     reads: list[Reads] = []
     for entry in part.reads:
-        reads.append(replace(entry, fate=Folded(line, fits=fits), when=whole))
+        reads.append(replace(entry, fate=Folded(line, fits=fits), where=ALL, when=whole))
         reads.append(replace(entry, when=otherwise))
     return replace(part, reads=tuple(reads))

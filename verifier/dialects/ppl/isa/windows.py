@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from verifier.dialects.ppl.isa.fates import of_planes
@@ -25,9 +26,10 @@ from verifier.dialects.ppl.isa.shared import (
     types,
     vector,
 )
+from verifier.dialects.windows import Sliding
 from verifier.hardware.capabilities import Capability
 from verifier.symbolic import expr as E
-from verifier.symbolic.effects import Call, When
+from verifier.symbolic.effects import Call, Index, When, Where
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.instruction import Instruction, Trait
 from verifier.symbolic.roles import FirstLane, Lies, Limit, PerChannel, StartLanes, Unit
@@ -39,6 +41,7 @@ _POOL: Final = "dst*, src*, kernel*, padding*, stride*, dilation*"
 #: pools have no strides: planes lie as the layout has them, in the lanes of the result
 _PLANES: Final = Lies("aligned", "TPU-C40")
 _POOLED: Final = StartLanes(("TPU-C40",), ("dst", "src"))
+_ZERO: Final = E.const(0)
 #: strides, dilations and pads have four bits
 _MOST: Final = 15
 
@@ -96,9 +99,49 @@ def _in_part(call: Call) -> Bool | None:
     return None if whole is None else E.not_(whole)
 
 
+def _takes(call: Call, index: Index) -> Bool | None:
+    """Whether an element of the input lies in a window: with steps or holes some do not."""
+    view = call.view("src")
+    numbers = [_integers(call, role) for role in ("kernel", "padding", "dilation")]
+    if view is None or view.rank != 4 or len(index) != 4:
+        return None
+    once = (E.const(1), E.const(1))
+    steps = once if call.value("stride") is None else _integers(call, "stride")
+    inserted = (_ZERO, _ZERO) if call.value("ins") is None else _integers(call, "ins")
+    kernel, padding, dilation = numbers
+    if not (kernel and padding and dilation and steps and inserted):
+        return None
+    if [len(each) for each in (kernel, padding, dilation, steps, inserted)] != [2, 4, 2, 2, 2]:
+        return None
+    taken = []
+    for axis in (0, 1):
+        before, after = padding[2 * axis : 2 * axis + 2]
+        sliding = Sliding(
+            view.shape[2 + axis],
+            kernel[axis],
+            steps[axis],
+            dilation[axis],
+            before,
+            after,
+            inserted[axis] + 1,
+        )
+        taken.append(sliding.takes(index[2 + axis]))
+    known = [each for each in taken if each is not None]
+    return E.and_(*known) if len(known) == len(taken) else None
+
+
+_IN_WINDOW: Final = Where("the rows and columns that lie in a window", _takes)
+
+
+def _in_windows(part: Part) -> Part:
+    """Of the input of a convolution, what its windows come to."""
+    return replace(part, reads=tuple(replace(entry, where=_IN_WINDOW) for entry in part.reads))
+
+
 def _planes(part: Part) -> Part:
     """The input of a pool: each plane as a whole, or windows of it."""
     whole = When("a window is a plane", _whole)
+    part = _in_windows(part)
     return of_planes(part, whole, When("windows are parts of planes", _in_part))
 
 
@@ -192,7 +235,7 @@ def _convolution(
         summary,
         signature,
         made,
-        source("src", taken, lies=planes, first_lane=first),
+        _in_windows(source("src", taken, lies=planes, first_lane=first)),
         weight,
         bias,
         *_window(fact, inserted, steps=Trait.TRANSPOSED not in traits),
