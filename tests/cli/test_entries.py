@@ -117,6 +117,13 @@ def test_a_fragment_may_be_of_any_generation(capsys: Capture, tmp_path: Path) ->
     assert "NKI beta1" in capsys.readouterr().out
 
 
+def test_a_fragment_may_name_the_partition_dimension(capsys: Capture, tmp_path: Path) -> None:
+    text = OLD.replace("i, j = ", "t = nl.zeros((par_dim(96), 200), dtype=a.dtype)\n    i, j = ")
+    text = text.replace("t = nl.load", "t[...] = nl.load")
+    assert checked(capsys, tmp_path, text) == [("masked", "conditional", None)]
+    assert main(["run", f"{tmp_path / 'k.py'}::masked", "--arg", "a=fp32[70,200]"]) == 0
+
+
 def test_what_a_fragment_leaves_out_is_not_known(capsys: Capture, tmp_path: Path) -> None:
     text = OLD.replace("math.floor(96.0)", "LARGEST")
     ((_, status, _),) = checked(capsys, tmp_path, text)

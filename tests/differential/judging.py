@@ -50,6 +50,8 @@ _FIRST = Options()
 _FOLLOWED = frozenset(
     rule.id for rule in all_rules() if any(m.event in TRACKED_EVENTS for m in rule.monitors)
 )
+#: rules that ask what memory holds, which shapes alone do not say
+_NUMERIC = frozenset(rule.id for rule in all_rules() if rule.replayed.numbers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,6 +206,9 @@ def _numbers(case: _Case, shapes: Outcome, numbers: Outcome) -> None:
     more = {rule for rule, _ in _sites(numbers.diagnostics) - _sites(shapes.diagnostics)}
     if machine is not None and machine.largest > TRACKED and more and more <= _FOLLOWED:
         case.reasons.append("run: a tensor is too large to follow every element of it")
+        return
+    if more and more <= _NUMERIC:
+        case.reasons.append("run: shapes do not say what memory holds")
         return
     broken = {line for _, line in _sites(shapes.diagnostics)}
     if ended is not None and ended[0] == "raised" and ended[2] and ended[2].line in broken:

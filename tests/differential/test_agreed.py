@@ -443,3 +443,21 @@ return out
     inputs = (("x", Shaped("float32", (5, 3))), ("z", Shaped("float32", (5, 4))))
     found = judge(Kernel("0.4", "trn2", tuple(text.strip().splitlines()), inputs, symbolic=True))
     assert (found.kind, found.problems) == ("violated", ())
+
+
+def test_shapes_do_not_say_which_element_an_input_names() -> None:
+    text = """
+a = nl.ndarray((32, 5), dtype=nl.float32, buffer=nl.sbuf)
+nisa.dma_copy(dst=a, src=x)
+b = nl.ndarray((32, 8), dtype=nl.uint32, buffer=nl.sbuf)
+nisa.dma_copy(dst=b, src=z)
+c = nl.ndarray((32, 8), dtype=nl.float32, buffer=nl.sbuf)
+c[...] = nl.gather_flattened(a, b)
+out = nl.ndarray((32, 8), dtype=nl.float32, buffer=nl.shared_hbm)
+nisa.dma_copy(dst=out, src=c)
+return out
+"""
+    tensors = {"x": ("float32", (32, 5)), "z": ("uint32", (32, 8))}
+    found = judge(_kernel("0.3", "trn2", text, tensors))
+    assert found.problems == ()
+    assert "run: shapes do not say what memory holds" in found.reasons

@@ -77,3 +77,17 @@ def test_it_has_a_box_of_its_own_only_where_its_length_is_open() -> None:
     vm = machine(MADE)
     assert isinstance(vm.box(run(vm, "made(n)", n=E.symbol("n", 0)).value), TupleBox)
     assert run(vm, "made(2)").value == (E.const(0), E.const(3))
+
+
+def test_a_choice_of_numbers_of_repetitions_is_told_apart() -> None:
+    same_for(
+        """\
+def run(n):
+    count = 2 if n > 3 else 1
+    items = [None] * count
+    items[0] = n
+    pair = (n, 5) * (3 if n == 2 else count)
+    return tuple(items), len(items), pair, len(pair)
+""",
+        n=range(0, 8),
+    )

@@ -19,12 +19,18 @@ def _context() -> None:
     E.fresh_context()
 
 
+def indexed(machine: Recorder, n: int, items: tuple[object, ...]) -> IndexTensor:
+    found = views.index_subscript(machine, views.arange(machine, E.const(n)), items, SPAN)
+    assert found is not None
+    return found
+
+
 def column(machine: Recorder, n: int) -> IndexTensor:
-    return views.index_subscript(machine, views.arange(machine, E.const(n)), (ALL, None), SPAN)
+    return indexed(machine, n, (ALL, None))
 
 
 def row(machine: Recorder, n: int) -> IndexTensor:
-    return views.index_subscript(machine, views.arange(machine, E.const(n)), (None, ALL), SPAN)
+    return indexed(machine, n, (None, ALL))
 
 
 def plus(machine: Recorder, op: str, a: object, b: object) -> IndexTensor:

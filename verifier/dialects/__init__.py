@@ -42,6 +42,7 @@ APIS: Final = (
             "nl": "nki.language",
             "nisa": "nki.isa",
             "nt": "nki.typing",
+            "par_dim": "nki.language.par_dim",
         },
         words=(b"nki", b"jit"),
     ),

@@ -48,10 +48,10 @@ class IndexProxy(Indices):
                 return IndexProxy(self.machine, self.inner.parts[index])
             raise UnsupportedError("an index grid is indexed with an integer", span)
         assert isinstance(self.inner, IndexTensor)
-        return IndexProxy(
-            self.machine,
-            views.index_subscript(self.machine, self.inner, self.machine.inward(index), span),
-        )
+        found = views.index_subscript(self.machine, self.inner, self.machine.inward(index), span)
+        if found is None:
+            raise UnsupportedError("what an index array is indexed with is not followed", span)
+        return IndexProxy(self.machine, found)
 
     def __iter__(self) -> Iterator[IndexProxy]:
         if not isinstance(self.inner, IndexGrid):

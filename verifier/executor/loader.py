@@ -276,7 +276,9 @@ def _made(name: str, path: Path) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     for short, dotted in _implied(path).items():
-        module.__dict__[short] = importlib.import_module(dotted)
+        owner, _, last = dotted.rpartition(".")
+        found = getattr(importlib.import_module(owner), last) if owner else None
+        module.__dict__[short] = found or importlib.import_module(dotted)
     return module
 
 

@@ -17,7 +17,8 @@ class KernelApi:
     frameworks: frozenset[str] = frozenset()
     #: packages without entry points whose decorators mark functions of kernels, too
     companions: frozenset[str] = frozenset()
-    #: names that everybody imports modules of the API as, with those modules: see :mod:`.fragments`
+    #: names that everybody imports modules of the API and names from them as, with what they are:
+    #: see :mod:`.fragments`
     shorthands: Mapping[str, str] = field(default_factory=dict)
     #: words one of which stands in every file with a kernel: see :func:`.text.may_hold_kernels`
     words: tuple[bytes, ...]

@@ -383,5 +383,5 @@ def external(path: str) -> object | None:
         return ApiRef(path, "beta1")
     operator = operator_name(last)
     if parent in ("numpy", "np") and operator is not None:
-        return Enumerator("op", operator)
+        return Enumerator("op", operator, written=last)
     return None

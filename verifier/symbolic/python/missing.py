@@ -131,10 +131,17 @@ def of_api(vm: VM, dotted: str, name: str = "") -> str | None:
     known = vm.dialect.closed(value, attr)
     if known is None:
         return None
+    if not name:  # what is documented of a namespace is its names, not all that is in its folder
+        known = frozenset(each for each in known if _has_names(vm, f"{owner}.{each}"))
     near = "".join(f"; {line}" for line in meant(attr, known))
     if name:
         return f"cannot import name '{name}' from '{dotted}'{near}"
-    return f"No module named '{dotted}'{near}"
+    return f"No module named '{dotted}'{near}" if near else None
+
+
+def _has_names(vm: VM, dotted: str) -> bool:
+    value = vm.dialect.root(dotted)
+    return isinstance(value, ApiRef) and vm.dialect.closed(value, "") is not None
 
 
 def _fails(vm: VM, module: Module, wanted: Import) -> bool:

@@ -82,9 +82,9 @@ def grid_part(grid: IndexGrid, name: str) -> IndexTensor | None:
 
 def index_subscript(
     machine: Machine, tensor: IndexTensor, index: object, span: Span
-) -> IndexTensor:
+) -> IndexTensor | None:
     """``i[:, None]``, ``i[None, :]``, ``i[..., None]``; integers and slices fix or narrow an
-    axis.
+    axis. None: something else is among the items.
     """
     items = list(index) if isinstance(index, tuple) else [index]
     used = sum(item is not None and item is not Ellipsis for item in items)
@@ -114,8 +114,10 @@ def index_subscript(
             position += 1
             continue
         fixed = machine.as_int(item, span)
+        if fixed is None:
+            return None
         if axis is not None:
-            replacement[axis.symbol] = E.const(0) if fixed is None else fixed
+            replacement[axis.symbol] = fixed
     expr = Substitution(replacement).expr(tensor.expr)
     return IndexTensor(expr, position, tuple(kept), tensor.grid)
 

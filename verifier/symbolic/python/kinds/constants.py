@@ -87,7 +87,11 @@ class EnumeratorKind(ConstantKind):
         given = [arg.value for arg in (*call.args, *call.keywords.values())]
         floats = all(isinstance(v, float) or (isinstance(v, Opaque) and v.harmless) for v in given)
         # functions of the API are ApiRef: what is called here is one of NumPy's, in its place
-        vm.dialect.computes(vm, f"numpy.{value.name}", list(map(vm.settled, given)), call.span)
+        name = value.written or value.name
+        vm.dialect.computes(vm, f"numpy.{name}", list(map(vm.settled, given)), call.span)
+        function = vm.language.modules["numpy"].get(name) if value.kind == "op" else None
+        if function is not None:
+            return vm.invoke(function, call)
         what = f"the operator `{value.name}`, called"
         return unknown_call(vm, call, what, call.text, harmless=bool(given) and floats)
 

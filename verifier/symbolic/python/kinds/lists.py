@@ -37,6 +37,7 @@ from verifier.symbolic.python.kinds.segments import (
     pick,
     segments_of,
     sliced,
+    times_apart,
     too_often,
     watch,
 )
@@ -116,6 +117,9 @@ class ListKind(Kind[VM]):
         number = None if isinstance(vm.box(times), ListBox) else index_of(vm, times, span)
         if number is None:
             return NotImplemented
+        return vm.apart(times_apart(number), lambda count: self._repeated(vm, value, count, span))
+
+    def _repeated(self, vm: VM, value: Ref, number: Expr, span: Span) -> object:
         box = list_box(vm, value)
         if too_often(number):
             return vm.unfollowed("a list is repeated more often than there is memory", span)

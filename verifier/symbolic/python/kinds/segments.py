@@ -9,6 +9,7 @@ from typing import Final, TypeAlias
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr, Sym
+from verifier.symbolic.expr.settling import Settling
 from verifier.symbolic.pretty import pretty
 from verifier.symbolic.python import hierarchy, probes
 from verifier.symbolic.python.heap import UNBOUND, Item, ListBox, Many, Segment, TupleBox
@@ -25,6 +26,8 @@ Way: TypeAlias = Live | Pull | Push | Mapped
 
 #: elements that a sequence may have to be listed one by one
 MAX_LENGTH: Final = 65536
+#: numbers of repetitions that are told apart
+_CHOICES: Final = 4
 #: elements among which a symbolic index or bound tells cases apart
 MAX_CASES: Final = 256
 
@@ -364,6 +367,22 @@ def multiplied(vm: VM, segments: tuple[Segment, ...], times: Expr) -> tuple[Segm
     known = vm.decide(E.ge(times, 0))
     count = times if known is True else E.maximum(times, 0)
     return (Many(count, index_symbol(), values),)
+
+
+def times_apart(times: Expr, most: int = _CHOICES) -> Guarded | Expr:
+    """How often a sequence is repeated, by path where that is a choice between a few numbers."""
+    test = next((atom.test for atom in times.atoms() if isinstance(atom, E.Ite)), None)
+    if test is None or most < 2:
+        return times
+    cases: list[tuple[Bool, object]] = []
+    for case in (test, E.not_(test)):
+        found = times_apart(Settling((case,)).expr(times), most - 1)
+        if isinstance(found, Guarded):
+            cases += [(E.and_(case, guard), value) for guard, value in found.cases]
+        else:
+            cases.append((case, found))
+    known = all(isinstance(value, Expr) and value.is_const for _, value in cases)
+    return Guarded(tuple(cases)) if known and len(cases) <= most else times
 
 
 # ------------------------------------------------------------------------ what is run through

@@ -218,7 +218,17 @@ class IndexKind(Kind[VM]):
         return "an index tensor"
 
     def item(self, vm: VM, value: Any, index: object, span: Span) -> object:
-        return index_subscript(vm, value, index, span)
+        items = index if isinstance(index, tuple) else ()
+        at = next((k for k, x in enumerate(items) if isinstance(x, Guarded)), None)
+        if at is not None:
+            return vm.each(
+                items[at],
+                lambda x: self.item(vm, value, (*items[:at], x, *items[at + 1 :]), span),
+            )
+        found = index_subscript(vm, value, index, span)
+        if found is None:
+            return vm.unfollowed("what an index tensor is indexed with is not followed", span)
+        return found
 
     def unary(self, vm: VM, op: str, value: Any, span: Span) -> object:
         if op == "-":

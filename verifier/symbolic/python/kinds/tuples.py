@@ -25,6 +25,7 @@ from verifier.symbolic.python.kinds.segments import (
     needs_index,
     pick,
     sliced,
+    times_apart,
     too_often,
 )
 from verifier.symbolic.python.model import HostType
@@ -197,12 +198,16 @@ def repeated(vm: VM, value: tuple[object, ...], times: object, span: Span) -> ob
     number = None if isinstance(times, tuple) else index_of(vm, times, span)
     if number is None:
         return NotImplemented
-    if too_often(number):
-        return vm.unfollowed("a tuple is repeated more often than there is memory", span)
-    many = multiplied(vm, items_of(value), number)
-    if many is None:
-        return lost(vm, "a tuple of unknown length", all(map(_inert, value)), span)
-    return as_tuple(vm, many)
+
+    def one(count: Expr) -> object:
+        if too_often(count):
+            return vm.unfollowed("a tuple is repeated more often than there is memory", span)
+        many = multiplied(vm, items_of(value), count)
+        if many is None:
+            return lost(vm, "a tuple of unknown length", all(map(_inert, value)), span)
+        return as_tuple(vm, many)
+
+    return vm.each(times_apart(number), one)
 
 
 # ------------------------------------------------------------------------ methods

@@ -16,6 +16,7 @@ from verifier.symbolic.python.kind import Kind
 from verifier.symbolic.python.kinds.numbers import FLOAT, as_expr, is_integer, is_number
 from verifier.symbolic.python.library import numeric_runtime
 from verifier.symbolic.python.library.core_numbers import number_of
+from verifier.symbolic.python.library.core_order import ORDER as CORE_ORDER
 from verifier.symbolic.python.library.numeric_math import CONSTANTS, MATH
 from verifier.symbolic.python.library.numeric_operator import GETTERS, OPERATOR
 from verifier.symbolic.python.library.numeric_ordered import BISECT, HEAPQ
@@ -126,6 +127,24 @@ def _prod(
     if items is not None and not all(is_number(one) or isinstance(one, Opaque) for one in items):
         return vm.unfollowed("a product of arrays in an array is not followed", span)
     return MATH["prod"].handler(vm, span, value)
+
+
+def _extremum(name: str, of: str) -> None:
+    """The larger or smaller one of two numbers; NumPy takes no third."""
+
+    @NUMPY.add(name)
+    @lifted
+    def larger(
+        vm: VM, span: Span, x: object, y: object, /, *others: object, **options: object
+    ) -> object:
+        one, other = number_of(vm, x, span), number_of(vm, y, span)
+        if not others and not options and is_integer(one) and is_integer(other):
+            return CORE_ORDER[of].handler(vm, span, one, other)
+        return vm.unfollowed(f"`numpy.{name}()` of these is not followed", span)
+
+
+_extremum("maximum", "max")
+_extremum("minimum", "min")
 
 
 def _sqrt(vm: VM, span: Span, x: object) -> object:
