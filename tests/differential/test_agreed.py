@@ -457,7 +457,7 @@ out = nl.ndarray((32, 8), dtype=nl.float32, buffer=nl.shared_hbm)
 nisa.dma_copy(dst=out, src=c)
 return out
 """
-    tensors = {"x": ("float32", (32, 5)), "z": ("uint32", (32, 8))}
+    tensors: Tensors = {"x": ("float32", (32, 5)), "z": ("uint32", (32, 8))}
     found = judge(_kernel("0.3", "trn2", text, tensors))
     assert found.problems == ()
     assert "run: shapes do not say what memory holds" in found.reasons

@@ -136,3 +136,21 @@ def test_comments_and_docstrings() -> None:
     '''
     found = hints(text)
     assert [found[name].ranks for name in "xyzw"] == [(3,), (2,), (3,), (1,)]
+
+
+def test_integers_that_a_kernel_asserts() -> None:
+    text = """
+        def kernel(a, b, c, d, e, f):
+            size = 3
+            assert isinstance(a, int)
+            assert isinstance(b, int) or b is None, "which axis"
+            assert isinstance(c, int) or isinstance(c, tuple)
+            d = 4
+            assert isinstance(d, int)
+            assert isinstance(e, int) or a is None
+            if size: return
+            assert isinstance(f, int)
+    """
+    found = hints(text)
+    assert [found[name].asserted for name in "abcdef"] == ["int", "int | None", "", "", "", ""]
+    assert hints(f"int = float\n{textwrap.dedent(text)}")["a"].asserted == ""

@@ -112,6 +112,28 @@ def test_projects_beside_each_other_find_each_other(plant: Plant, tmp_path: Path
     assert project.resolve_import(module, "plain") is None
 
 
+def test_parts_of_a_package_hide_no_standard_library(plant: Plant, tmp_path: Path) -> None:
+    project = plant(
+        {
+            "pkg/__init__.py": "",
+            "pkg/typing.py": "SHAPE = 3",
+            "pkg/sizes.py": "SIZE = 4",
+            "pkg/k.py": "from typing import List\nfrom .typing import SHAPE\nimport sizes",
+            "scripts/typing.py": "List = 5",
+            "scripts/s.py": "from typing import List",
+        }
+    )
+    for root in (tmp_path, tmp_path / "pkg"):
+        project = Project([root])
+        module = project.module(tmp_path / "pkg/k.py")
+        assert project.resolve_import(module, "typing") is None
+        found = project.resolve_import(module, "typing", 1)
+        assert found is not None and found.path.name == "typing.py"
+        # what no library has may be beside a script
+        assert project.resolve_import(module, "sizes") is not None
+    assert project.resolve_import(project.module(tmp_path / "scripts/s.py"), "typing") is not None
+
+
 def test_import_cycles_end(plant: Plant, tmp_path: Path) -> None:
     project = plant(
         {

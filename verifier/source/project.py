@@ -33,6 +33,7 @@ from verifier.source.outline import (
 from verifier.source.readings import Reading, readings
 from verifier.source.scopes import bound_by
 from verifier.source.sources import Sources
+from verifier.source.standard import is_standard
 from verifier.source.text import SourceError, SourceText, may_hold_kernels
 
 __all__ = ["EFFECTS", "Binding", "Module", "Project", "Resolved", "StarImport"]
@@ -580,7 +581,11 @@ class Project:
         if not dotted:
             return None
         fallback: _Location | None = None
+        standard = is_standard(dotted)
         for base in self._search_path(folder):
+            # a part of a package hides no module of the standard library but from scripts beside it
+            if standard and os.path.isfile(os.path.join(base, "__init__.py")):
+                continue
             found = self._find(base, dotted)
             if found is not None and found.file is not None:
                 return found

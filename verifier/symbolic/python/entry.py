@@ -36,6 +36,7 @@ from verifier.symbolic.python.inputs import (
     Parameter,
     Word,
     absent_name,
+    if_given,
     is_text,
     packs,
 )
@@ -397,7 +398,9 @@ class _Entry:
     def _declared(self, made: Input, hint: Hint = _NO_HINT, signed: bool = False) -> object:
         """The value of an input."""
         vm = self.vm
-        annotation = vm.text(made.annotation.span) if made.annotation is not None else ""
+        annotation = vm.text(made.annotation.span) if made.annotation is not None else hint.asserted
+        if made.has_default and made.default is None:
+            annotation = if_given(annotation)
         make = Word if isinstance(made.default, str) or is_text(annotation) else Parameter
         p = make(
             name=made.name,

@@ -17,11 +17,13 @@ class Hint:
     """What the text shows about one parameter: its rank, or that it is no tensor.
 
     ``ranks``: those that it may have, the surest first. ``sequence``: ``flat`` for a tuple of
-    numbers, ``nested`` for one of other things.
+    numbers, ``nested`` for one of other things. ``asserted``: the type that the kernel asserts it
+    to be, as an annotation would say it.
     """
 
     ranks: tuple[int, ...] = ()
     sequence: str | None = None
+    asserted: str = ""
 
 
 @dataclass(frozen=True, slots=True)

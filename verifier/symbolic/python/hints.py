@@ -23,6 +23,8 @@ from verifier.symbolic.python.shapetexts import MOST, annotated, remarked, writt
 
 #: calls that a parameter is followed through
 _DEPTH: Final = 3
+#: what an assertion about a type is made of
+_BUILTINS: Final = frozenset({"isinstance", "int"})
 #: calls that make a tensor of a shape
 _MADE: Final = ("ndarray", "zeros", "ones", "full", "empty", "rand")
 
@@ -30,7 +32,54 @@ _MADE: Final = ("ndarray", "zeros", "ones", "full", "empty", "rand")
 def read(project: Project, module: Module, definition: ir.FunctionDef) -> dict[str, Hint]:
     """What a kernel's text shows, by parameter."""
     found = _Reader(_Readings(project), module, definition, _DEPTH, {}).read()
-    return {p.name: Hint(found.of(p.name), found.sequences.get(p.name)) for p in definition.params}
+    asserted = _asserted(definition) if _BUILTINS.isdisjoint(module.bindings) else {}
+    return {
+        p.name: Hint(found.of(p.name), found.sequences.get(p.name), asserted.get(p.name, ""))
+        for p in definition.params
+    }
+
+
+def _asserted(definition: ir.FunctionDef) -> dict[str, str]:
+    """The parameters that a kernel asserts to be integers before it may do anything else."""
+    found: dict[str, str] = {}
+    bound: set[str] = set()
+    for stmt in definition.body:
+        bound |= set(bound_by(stmt))
+        if not isinstance(stmt, ir.Assert):
+            if not isinstance(stmt, (ir.Assign, ir.ExprStmt)):
+                break  # it may go another way where the parameter is none
+            continue
+        test = stmt.test
+        parts = test.values if isinstance(test, ir.BoolOp) and test.op == "or" else (test,)
+        names = {name for part in parts if (name := _is_integer(part)) is not None}
+        if len(names) == 1 and not names & bound and bound.isdisjoint(_BUILTINS):
+            (name,) = names
+            if all(_is_integer(part) or _is_none(part, name) for part in parts):
+                found[name] = "int" if len(parts) == 1 else "int | None"
+    return found
+
+
+def _is_integer(test: ir.Expr) -> str | None:
+    """The name of which ``isinstance(name, int)`` asks."""
+    if not (isinstance(test, ir.Call) and isinstance(test.func, ir.Name)) or test.keywords:
+        return None
+    if test.func.id != "isinstance" or len(test.args) != 2:
+        return None
+    value, kind = test.args
+    asked = isinstance(value, ir.Name) and isinstance(kind, ir.Name) and kind.id == "int"
+    return value.id if asked and isinstance(value, ir.Name) else None
+
+
+def _is_none(test: ir.Expr, name: str) -> bool:
+    """Whether a test is ``name is None``."""
+    return (
+        isinstance(test, ir.Compare)
+        and test.ops == ("is",)
+        and isinstance(test.left, ir.Name)
+        and test.left.id == name
+        and isinstance(test.comparators[0], ir.Const)
+        and test.comparators[0].value is None
+    )
 
 
 @dataclass(slots=True)

@@ -126,10 +126,27 @@ class Word(Parameter):
     __slots__ = ()
 
 
+#: annotations of numbers and truth values
+_NUMBERS = ("int", "bool", "float")
+
+
 def is_text(annotation: str) -> bool:
     """Whether an annotation says that a parameter is a string."""
     bare = annotation.strip("\"'").replace(" ", "").replace("typing.", "")
     return bare in _TEXTS or annotation.startswith(("Literal['", 'Literal["'))
+
+
+def if_given(annotation: str) -> str:
+    """What an annotation says of an argument that is there, if it is a number or a truth value.
+
+    ``Optional[int]``, ``int | None`` and ``Union[int, None]`` say ``int``.
+    """
+    bare = annotation.strip("\"'").replace(" ", "").replace("typing.", "")
+    for start in ("Optional[", "Union["):
+        if bare.startswith(start) and bare.endswith("]"):
+            bare = bare.removeprefix(start).removesuffix("]").replace(",", "|")
+    named = [each for each in bare.split("|") if each != "None"]
+    return named[0] if len(named) == 1 and named[0] in _NUMBERS else annotation
 
 
 @dataclass(frozen=True, slots=True)
