@@ -237,10 +237,18 @@ def _pruned(formula: Bool, known: Known) -> Bool:
 def _alike(these: Sequence[Bool], those: Sequence[Bool]) -> bool:
     """Whether formulas say the same, as far as folding tells."""
     return len(these) == len(those) and all(
-        one is other
-        or (E.and_(one, E.not_(other)) is E.FALSE and E.and_(other, E.not_(one)) is E.FALSE)
+        one is other or (_implies(one, other) and _implies(other, one))
         for one, other in zip(these, those, strict=True)
     )
+
+
+def _implies(one: Bool, other: Bool) -> bool:
+    """Whether one formula holds only where another one does, as far as folding tells."""
+    against = E.not_(other)
+    if E.and_(one, against) is E.FALSE:
+        return True
+    pairs = (one, against), (against, one)
+    return any(_pruned(it, Known((given,), ())) is E.FALSE for it, given in pairs)
 
 
 def _open(checks: list[Check], reason: str) -> list[Check]:
