@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import gc
 import os
 import shutil
 import tempfile
@@ -26,6 +27,12 @@ if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):
     _compiled = tempfile.mkdtemp(prefix="tilelint-tests-")
     os.environ["PYTHONPYCACHEPREFIX"] = _compiled
     atexit.register(shutil.rmtree, _compiled, ignore_errors=True)
+
+
+def pytest_collection_finish() -> None:
+    """Terms live as long as a test: to look for garbage often is wasted, as in the command."""
+    gc.freeze()
+    gc.set_threshold(400_000, 20, 50)
 
 
 @pytest.fixture(autouse=True)
