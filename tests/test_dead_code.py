@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 
 from tests.test_architecture import module_name, our_files, parsed, sources
@@ -73,18 +74,26 @@ def unused(where: Iterable[Path], users: Iterable[Path]) -> set[str]:
     """The places in ``where`` that define what none of the ``users`` asks for."""
     uses: Counter[str] = Counter()
     for path in users:
-        for node in parsed(path).body:
-            if not (isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"):
-                uses.update(said(node))
+        uses.update(asked(path))
     found = [entry for path in where for entry in defined(parsed(path).body, module_name(path))]
     return {
         place
         for place, name, node in found
-        if uses[name] <= Counter(said(node))[name]
-        and not (name.startswith("__") and name.endswith("__"))
+        if not (name.startswith("__") and name.endswith("__"))
         and not name.startswith(("visit_", "leave_", "lsp_"))  # libcst and pygls look for these
         and not any(place == kept or place.startswith(f"{kept}.") for kept in KEPT)
+        and uses[name] <= Counter(said(node))[name]
     }
+
+
+@cache
+def asked(path: Path) -> Counter[str]:
+    """How often a file asks for each name."""
+    uses: Counter[str] = Counter()
+    for node in parsed(path).body:
+        if not (isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"):
+            uses.update(said(node))
+    return uses
 
 
 def test_what_is_defined_is_used() -> None:
@@ -92,7 +101,7 @@ def test_what_is_defined_is_used() -> None:
 
 
 def test_what_tests_define_is_used_in_tests() -> None:
-    tests = [path for path in our_files() if path not in set(sources())]
+    tests = sorted(set(our_files()) - set(sources()))
     found = unused(tests, our_files())
     assert {place for place in found if not looked_for(place.rpartition(".")[2])} == set()
 
