@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from .support import FIXTURES, good, tilelint
+from .support import good, tilelint
 
 EVERYTHING = os.environ.get("TILELINT_EVERYTHING", "") not in ("", "0")
 SAMPLE = 60
@@ -109,11 +109,3 @@ def test_nothing_is_executed(tmp_path: Path) -> None:
         assert outcome.internal == []
         assert not marker.exists()
         assert "pass_through" in outcome.out
-
-
-def test_fixtures_never_fail_inside() -> None:
-    if not list(FIXTURES.rglob("*.py")):
-        pytest.skip("no fixtures")
-    outcome = tilelint("check", FIXTURES, "--format", "json")
-    assert outcome.internal == []
-    assert [e for e in outcome.report["errors"] if e["kind"] == "internal"] == []
