@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from heapq import heappop, heappush
+from math import prod
 
 from rules.memory import examples
 from rules.memory.meetings import Meeting, chosen, meetings
@@ -101,6 +102,8 @@ class _Peak:
     again: Bool
     #: what each takes, where it is there
     sizes: list[Expr]
+    #: how many tensors each stands for
+    counts: list[Expr]
     #: the iterations that make these tensors
     within: tuple[Bool, ...]
     exact: bool
@@ -129,13 +132,13 @@ def _sums(table: Index, lives: list[Lifetime], limit: Limit, fixed: E.Substituti
 
 def _peak(meeting: Meeting, exact: bool, limit: Limit, fixed: E.Substitution) -> _Peak:
     live = meeting.live
-    sizes: list[Expr] = []
     when = [
         (*map(chosen(life).bool, life.path), *conjuncts(held))
         for life, held in zip(live, meeting.held, strict=True)
     ]
     path = tuple(c for c in when[0] if c is not E.TRUE and all(c in each for each in when))
     within = [loop.within for loop in meeting.loops]
+    parts: list[tuple[Bool, Expr, Expr]] = []
     for life, conditions in zip(live, when, strict=True):
         put = chosen(life)
         each, copies = put.expr(limit.size(life.storage)), put.expr(life.copies)
@@ -143,15 +146,38 @@ def _peak(meeting: Meeting, exact: bool, limit: Limit, fixed: E.Substitution) ->
         there = E.and_(
             *(c for c in conditions if c not in path),
             *_trips_there(life, put, (each, copies, E.and_(*conditions)), meeting.loops),
-            *(put.bool(other) for each in live for other in _others(life, each)),
+            *(
+                put.bool(other)
+                for each in live
+                for other in _others(life, each)
+                if not life.together
+            ),
         )
-        sizes.append(fixed.expr(E.ite(there, each * copies, 0)))
+        parts.append((there, each, copies))
         # tensors of several iterations may differ in size
         several = {t.loop.symbol for t in life.together if not life.touches}
         exact = exact and several.isdisjoint(limit.size(life.storage).free())
+    sizes: list[Expr] = []
+    counts: list[Expr] = []
+    for life, (there, each, copies) in zip(live, parts, strict=True):
+        named = [
+            E.ite(is_there, number, 0)
+            for other, (is_there, _, number) in zip(live, parts, strict=True)
+            if other.storage is life.storage and other.names_iterations
+        ]
+        if named and life.together and not life.names_iterations:
+            copies = E.minimum(copies, _made(life.storage) - sum(named, E.const(0)))
+        sizes.append(fixed.expr(E.ite(there, each * copies, 0)))
+        counts.append(fixed.expr(copies))
     total = sum(sizes, E.const(0))
     given = tuple(fixed.bool(condition) for condition in within)
-    return _Peak(live, total, path, fixed.bool(meeting.again), sizes, given, exact)
+    return _Peak(live, total, path, fixed.bool(meeting.again), sizes, counts, given, exact)
+
+
+def _made(storage: Storage) -> Expr:
+    """How many tensors the loops around an allocation make."""
+    trips = (loop.trips for loop in storage.loops if loop.kind is not LoopKind.GRID)
+    return prod(trips, start=E.const(1))
 
 
 def _trips_there(
@@ -230,9 +256,9 @@ def _peak_check(peak: _Peak, predicate: Bool, given: tuple[Bool, ...], limit: Li
             life.storage.span,
             size,
             life is last,
-            chosen(life).expr(life.copies),
+            count,
         )
-        for life, size in zip(peak.live, peak.sizes, strict=True)
+        for life, size, count in zip(peak.live, peak.sizes, peak.counts, strict=True)
     ]
     return replace(
         _fits(parts, peak.total, limit),

@@ -62,6 +62,11 @@ class Lifetime:
     _found: dict[object, Bool] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
+    def names_iterations(self) -> bool:
+        """Whether the tensors are those of particular iterations."""
+        return any(number is not None for number in self.named)
+
+    @property
     def path(self) -> tuple[Bool, ...]:
         """The branches that it is made in."""
         if not self.made:
