@@ -108,3 +108,26 @@ def test_a_module_that_is_not_listed_may_be_there(
     assert checked(capsys, tmp_path, HIDDEN)[:2] == ("verified", set())
     misspelt = HIDDEN.replace("nki.language.sizes as", "nki.languag as")
     assert checked(capsys, tmp_path, misspelt)[1] == {"uncaught-exception"}
+
+
+SPREAD = """
+@nki.jit
+def spread(x):
+    M, N = x.shape
+    assert M <= 96 and x.dtype == nl.float32
+    out = nl.ndarray((M, N), dtype=x.dtype, buffer=nl.shared_hbm)
+    T = min(N, 40)
+    for n in nl.affine_range((N + T - 1) // T):
+        i, j = nl.arange(M)[None, :], n * T + nl.arange(T)[None, :]
+        nl.store(out[i, j], nl.zeros((M, T), dtype=x.dtype), mask=(i < M) & (j < N))
+    return out
+"""
+
+
+def test_what_a_mask_that_is_not_followed_leaves_out_is_not_known(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    # both index arrays lie along the columns: of the one that is longer the mask has no axis
+    status, _, needed = checked(capsys, tmp_path, SPREAD)
+    assert status == "unknown"
+    assert not any("%" in text for text in needed), needed

@@ -7,6 +7,7 @@ Such a text is read as if the imports that everybody writes stood above it.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Mapping
 from typing import Final
 
@@ -16,17 +17,28 @@ from verifier.source.project import Module
 #: what the host has that kernels are written with, by the names that everybody gives it
 _HOST: Final[Mapping[str, str]] = {"math": "math", "np": "numpy"}
 
+#: the first name of a decorator
+_DECORATES: Final = re.compile(r"@[\s(]*(\w+)")
+
 
 def meaning(module: Module, name: str) -> str | None:
     """The dotted module that a name stands for which a fragment does not bind, else None."""
     if name in module.bindings or not (name in apis.shorthands() or name in _HOST):
         return None
-    return implied(module.bindings, module.star_imports, module.syntax()).get(name)
+    return _left_out(module).get(name)
 
 
 def is_fragment(module: Module) -> bool:
     """Whether a text uses a kernel API that it does not import: more may be left out of it."""
-    return bool(implied(module.bindings, module.star_imports, module.syntax()))
+    return bool(_left_out(module))
+
+
+def _left_out(module: Module) -> Mapping[str, str]:
+    """As :func:`implied`. What a text decorates with is seen without parsing it."""
+    unbound = apis.shorthands().keys() - module.bindings.keys()
+    if module.star_imports or unbound.isdisjoint(_DECORATES.findall(module.text)):
+        return {}
+    return implied(module.bindings, module.star_imports, module.syntax())
 
 
 def implied(

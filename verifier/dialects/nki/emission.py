@@ -57,7 +57,7 @@ class _Gathered:
     """Operands so far; ``lost`` is set when one could not be followed.
 
     ``missing``: one is of a name that does not exist, which has been reported. ``skips``: what lies
-    outside of its tensor is left out.
+    outside of its tensor is left out. ``unclear``: why the mask may leave out more than is known.
     """
 
     operands: dict[str, Operand]
@@ -66,6 +66,7 @@ class _Gathered:
     lost: bool = False
     missing: bool = False
     skips: bool = False
+    unclear: str = ""
 
 
 def as_operator(value: object) -> object:
@@ -167,6 +168,9 @@ def perform(
     """
     mask = _mask(machine, arguments.get("mask"))
     gathered = _Gathered({}, [], [], skips=_skips(instruction, arguments))
+    if isinstance(mask, IndexMask):
+        given = [item.value for item in arguments.values() if isinstance(item.value, View)]
+        gathered.unclear = _UNCLEAR if _about_none(machine, mask, given) else ""
     for name, operand in arguments.items():
         if name != "mask":
             _gather(machine, instruction, name, operand, mask, text, gathered)
@@ -185,7 +189,9 @@ def perform(
             return _unknown_result(machine, instruction, gathered, span, text)
     _gather_registers(machine, instruction, gathered)
     if isinstance(mask, IndexMask):
-        _about_operands(machine, mask, [*gathered.reads, *gathered.writes], span)
+        operands = [view for _, view in (*gathered.reads, *gathered.writes)]
+        if _about_none(machine, mask, operands):
+            machine.approximate(LedgerKind.OPAQUE, _UNCLEAR, span)
     operation = Operation(
         name=instruction.name,
         operands=gathered.operands,
@@ -218,15 +224,14 @@ def overwritten(view: View) -> None:
     view.storage.placement = {key: placement[key] for key in placement if key != "masked"}
 
 
-def _about_operands(
-    machine: Machine, mask: IndexMask, operands: Sequence[tuple[str, View]], span: Span
-) -> None:
-    """Each axis of a mask is one of some operand's, or it is not known what is left out."""
-    found = [views.axes_of_mask(machine, view, mask)[1] for _, view in operands]
-    if found and set.intersection(*found):
-        machine.approximate(
-            LedgerKind.OPAQUE, "which axis of its operands a mask is about is not known", span
-        )
+#: of an axis of a mask that is no operand's
+_UNCLEAR: Final = "which axis of its operands a mask is about is not known"
+
+
+def _about_none(machine: Machine, mask: IndexMask, operands: Sequence[View]) -> bool:
+    """Whether a mask has an axis that no operand has: it is not known what is left out."""
+    found = [views.axes_of_mask(machine, view, mask)[1] for view in operands]
+    return bool(found) and bool(set.intersection(*found))
 
 
 def _returned(
@@ -444,7 +449,8 @@ def _gather_tile(
     if machine.api == "beta1":
         view = beta1.gathered(machine, role, view, text, operand.span)
     _check_view(machine, instruction, view, operand.span)
-    view = views.use(machine, view, mask, operand.span, skips=gathered.skips)
+    skips, unclear = gathered.skips, gathered.unclear
+    view = views.use(machine, view, mask, operand.span, skips=skips, unclear=unclear)
     gathered.operands[name] = replace(operand, value=view)
     gathered.reads.extend(
         (name + INDEX, views.use(machine, index, None, operand.span)) for index in view.indices

@@ -232,10 +232,12 @@ def use(
     span: Span,
     *,
     skips: bool = False,
+    unclear: str = "",
 ) -> View:
     """The view as an operand of an operation: masked, and its pending bounds raised.
 
-    It begins where its registers say by now. ``skips``: what lies outside is left out.
+    It begins where its registers say by now. ``skips``: what lies outside is left out. ``unclear``:
+    why the mask may leave out more than is known.
     """
     view = with_mask(machine, view, mask, span)
     if view.held:
@@ -243,7 +245,7 @@ def use(
         if skips and not all(machine.decide(bound.predicate) is True for bound in view.bounds):
             return as_device_says(replace(view, bounds=()))
     for bound in view.bounds:
-        _raise(machine, view, bound)
+        _raise(machine, view, bound, unclear)
     return replace(view, bounds=()) if view.bounds else view
 
 
@@ -346,7 +348,7 @@ def ask(machine: Machine, held: Sequence[Held], bound: Bound, waiting: list[Boun
     )
 
 
-def _raise(machine: Machine, view: View, bound: Bound) -> None:
+def _raise(machine: Machine, view: View, bound: Bound, unclear: str) -> None:
     predicate, given = bound.predicate, []
     if view.mask is TRUE:
         predicate = _at_extremes(predicate, view.axes)
@@ -366,6 +368,8 @@ def _raise(machine: Machine, view: View, bound: Bound) -> None:
         given=tuple(part for part in given if part is not TRUE),
         values=bound.values,
         facts=bound.facts,
+        exact=not unclear,
+        reason=unclear,
     )
 
 
