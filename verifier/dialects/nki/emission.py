@@ -449,8 +449,7 @@ def _gather_tile(
     if machine.api == "beta1":
         view = beta1.gathered(machine, role, view, text, operand.span)
     _check_view(machine, instruction, view, operand.span)
-    skips, unclear = gathered.skips, gathered.unclear
-    view = views.use(machine, view, mask, operand.span, skips=skips, unclear=unclear)
+    view = views.use(machine, view, mask, operand.span, gathered.skips, gathered.unclear)
     gathered.operands[name] = replace(operand, value=view)
     gathered.reads.extend(
         (name + INDEX, views.use(machine, index, None, operand.span)) for index in view.indices

@@ -216,6 +216,11 @@ def _static_range(machine: Machine, call: Call) -> object:
     )
 
 
+#: what differs between the programs of a launch, or that a launch chooses
+OF_LAUNCH: Final = frozenset(
+    f"pl.get_{what}_{which}" for what in ("core", "group", "block") for which in ("index", "num")
+)
+
 HANDLERS: Final[dict[str, Handler]] = {
     "pl.get_core_index": _index(CORES),
     "pl.get_core_num": _count(CORES),

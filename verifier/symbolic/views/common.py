@@ -230,7 +230,6 @@ def use(
     view: View,
     mask: IndexMask | Bool | None,
     span: Span,
-    *,
     skips: bool = False,
     unclear: str = "",
 ) -> View:
