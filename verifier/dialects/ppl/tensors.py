@@ -433,9 +433,9 @@ def _stepped(machine: Machine, view: View, span: Span) -> View:
     )
     whole = view.frame if len(view.frame) == RANK else storage.shape
     usual = (whole[1] * whole[2] * whole[3], *_inner(whole))
-    outer = zip(view.shape[:3], steps[:3], usual, strict=True)
-    if all(_is_one(size) or step is own for size, step, own in outer):
-        return _strided(machine, view)
+    stretched = _stretched(machine, view, (*usual, E.const(1)))
+    if stretched is not None:
+        return stretched
     flat = start
     for axis, step in zip(view.axes, steps, strict=True):
         flat = flat + axis.index * step
@@ -447,23 +447,46 @@ def _inner(shape: Sequence[Expr]) -> tuple[Expr, Expr]:
     return shape[2] * shape[3], shape[3]
 
 
-def _strided(machine: Machine, view: View) -> View:
-    """A view with strides of its own, of whose elements we know the tensor only.
+def _stretched(machine: Machine, view: View, usual: Sequence[Expr]) -> View | None:
+    """A view with steps of its own that are multiples of the ``usual`` ones: the box that it had is
+    stretched. None: they are others, or a stretched box leaves its tensor along an axis.
 
-    Strides of dimensions with one step are never used (ADR-21); a stride along w that is not one
-    leaves gaps.
+    Steps of dimensions with one element are never used (ADR-21).
     """
     steps = view.strides
     assert steps is not None
-    axis = view.axes[3]
-    step = steps[3]
-    if step.is_const and step.const > 1 and view.exact:
-        # elements w, w + step, ...: the box that the view had is stretched
-        fresh = machine.axis(axis.size)
-        rename = E.Substitution({axis.symbol: fresh.index * step})
-        axes = (*view.axes[:3], fresh)
-        return replace(view, axes=axes, coords=tuple(rename.expr(c) for c in view.coords))
-    return view
+    if not view.exact or len(view.axes) != len(view.frame) or len(view.frame) != RANK:
+        return view if all(map(_fits, view.shape[:3], steps, usual)) else None
+    axes = list(view.axes)
+    coords = list(view.coords)
+    for k, (axis, step, own) in enumerate(zip(view.axes, steps, usual, strict=True)):
+        if _fits(axis.size, step, own):
+            continue
+        times = _multiple(step, own)
+        start = coords[k] - axis.index
+        if times is None or axis.symbol in start.free():
+            return None
+        end = E.le(start + (axis.size - 1) * times, view.frame[k] - 1)
+        if machine.decide(end) is not True:
+            return None
+        axes[k] = machine.axis(axis.size)
+        coords[k] = start + axes[k].index * times
+    return replace(view, axes=tuple(axes), coords=tuple(coords))
+
+
+def _fits(size: Expr, step: Expr, own: Expr) -> bool:
+    return _is_one(size) or step is own
+
+
+def _multiple(step: Expr, own: Expr) -> int | None:
+    """How many of the usual steps a step is, if it is some of them."""
+    if step.is_const and own.is_const:
+        part, whole = step.const, own.const
+    else:
+        parts = dict(own.terms)
+        part, whole = next(((coef, parts.get(mono, 0)) for mono, coef in step.terms), (0, 0))
+    times = part // whole if whole > 0 else 0
+    return times if times > 0 and step is own * times else None
 
 
 def _bits(dtype: DType) -> Expr:
