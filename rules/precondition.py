@@ -5,8 +5,7 @@ The rule looks at no operation: it sums up what the others have found, once all 
 
 from __future__ import annotations
 
-from verifier.dialects.names import NKI, OKK, PPL
-from verifier.rulebase import On, Replayed, Rule, Shown, register
+from verifier.rulebase import On, Replayed, Rule, Shown, Whose, register
 
 _ROWS = """\
 import nki
@@ -47,7 +46,7 @@ register(
         facts=(),
         on=On.HOST,
         replayed=Replayed(Shown.NEVER, why="it stands for several findings: they are run"),
-        dialects=(NKI, OKK, PPL),
+        whose=Whose.EVERYBODYS,
         failing=_ROWS.replace("SAID", "f <= 2000"),
         passing=_ROWS.replace("SAID", "p <= 128 and f <= 2000"),
     )
@@ -79,7 +78,7 @@ register(
         facts=(),
         on=On.HOST,
         replayed=Replayed(Shown.NEVER, why="it is about a call that the replay does not make"),
-        dialects=(NKI, OKK, PPL),
+        whose=Whose.EVERYBODYS,
         failing=_ROWS.replace("SAID", "f % 2 == 0") + _LAUNCHED.replace("COLUMNS", "65536"),
         passing=_ROWS.replace("SAID", "f % 2 == 0") + _LAUNCHED.replace("COLUMNS", "512"),
     )

@@ -145,6 +145,13 @@ class On(Enum):
     TEXT = "the text of a file"
 
 
+class Whose(Enum):
+    """Kernels that a rule is about, whatever the dialect."""
+
+    EVERYBODYS = "every kernel"
+    OF_TENSORS = "kernels whose operands are tensors, not addresses"
+
+
 @dataclass(frozen=True, slots=True)
 class Rule:
     """A rule with everything about itself.
@@ -177,8 +184,9 @@ class Rule:
     enforces: Callable[[Instruction], Iterable[str]] | None = None
     severity: str = "error"
     sources: tuple[str, ...] = ()
-    #: whose kernels it judges
+    #: whose kernels it judges: those of some dialects, or of all that are of a kind
     dialects: tuple[str, ...] = (NKI,)
+    whose: Whose | None = None
     #: violations of one kernel that hang on the same inputs are one finding, at the tightest place
     gather: bool = False
     #: what does not exist is one finding of a kernel, with all places that ask for it
@@ -245,17 +253,24 @@ def all_rules() -> Sequence[Rule]:
     """Every rule, ordered by code."""
     if not _registry.loaded:
         import rules
-        from verifier.dialects.registry import instructions
 
         rules.load()
         for name, rule in _registry.rules.items():
-            _registry.rules[name] = _derived(rule, instructions(rule.dialects))
+            _registry.rules[name] = _derived(rule)
         _registry.loaded = True
     return sorted(_registry.rules.values(), key=lambda rule: rule.code)
 
 
-def _derived(rule: Rule, instructions: Sequence[Instruction]) -> Rule:
-    """The rule with the functions it judges and the facts it enforces, out of descriptions."""
+def _derived(rule: Rule) -> Rule:
+    """The rule with the dialects and the functions that it judges, and the facts that it enforces,
+    out of descriptions."""
+    from verifier.dialects import registry
+
+    if rule.whose is not None:
+        every = rule.whose is Whose.EVERYBODYS
+        whose = (d.name for d in registry.DIALECTS.values() if every or not d.by_address)
+        rule = replace(rule, dialects=tuple(whose))
+    instructions = registry.instructions(rule.dialects)
     if rule.enforces is not None:
         found = {i.name: tuple(rule.enforces(i)) for i in instructions}
         facts = sorted({fact for each in found.values() for fact in each} - {*rule.facts})
@@ -269,19 +284,6 @@ def _derived(rule: Rule, instructions: Sequence[Instruction]) -> Rule:
 def find(key: str) -> Rule | None:
     """The rule with that id or code."""
     return next((rule for rule in all_rules() if key in (rule.id, rule.code)), None)
-
-
-#: how ids of the TPU catalogue start; those of the NKI catalogue start with "NKI-"
-_TPU_FACTS = ("ADR-", "BUG-", "CHIP-", "LAY-", "OKK-", "PPL-", "TPU-")
-
-
-def cited(facts: Sequence[str], dialect: str) -> tuple[str, ...]:
-    """The facts as a report on a kernel of ``dialect`` cites them: those that speak of it."""
-    if dialect == NKI:
-        kept = [fact for fact in facts if not fact.startswith(_TPU_FACTS)]
-    else:
-        kept = [fact for fact in facts if not fact.startswith("NKI-")]
-    return tuple(fact.removeprefix("NKI-") for fact in kept)
 
 
 def run(rule: Rule, target: Hardware, subject: Operation | Storage | Trace) -> Iterator[Check]:

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 from rules.beta1 import TWINS
-from verifier.dialects.names import NKI, OKK, PPL
-from verifier.rulebase import On, Replayed, Rule, Shown, register
-
-#: kernels in Python: whatever the device, this is Python's own
-HOST_DIALECTS = (NKI, OKK, PPL)
+from verifier.rulebase import On, Replayed, Rule, Shown, Whose, register
 
 _PASSING_SCALE = """\
 import nki
@@ -59,7 +55,7 @@ register(
         ),
         facts=("NKI-G11",),
         on=On.HOST,
-        dialects=HOST_DIALECTS,
+        whose=Whose.EVERYBODYS,
         replayed=Replayed(raises=("ZeroDivisionError",), by=("BINARY_OP",)),
         sources=("Python language reference",),
         failing=_PASSING_SCALE.replace("    assert strip >= 1\n", ""),
@@ -82,7 +78,7 @@ register(
         on=On.HOST,
         unreached=True,
         once=True,
-        dialects=HOST_DIALECTS,
+        whose=Whose.EVERYBODYS,
         replayed=Replayed(raises=("UnboundLocalError", "NameError"), by=("LOAD_",)),
         sources=("Python language reference",),
         failing=_COPY.replace(
@@ -101,7 +97,7 @@ register(
         reason="Unpacking a sequence into another number of names raises ValueError while tracing.",
         facts=("NKI-G01",),
         on=On.HOST,
-        dialects=HOST_DIALECTS,
+        whose=Whose.EVERYBODYS,
         replayed=Replayed(raises=("ValueError", "TypeError"), by=("UNPACK_",)),
         of_rank=True,
         sources=("Python language reference",),
@@ -119,7 +115,7 @@ register(
         reason="A call whose arguments do not fit raises TypeError while tracing.",
         facts=("NKI-G13",),
         on=On.HOST,
-        dialects=HOST_DIALECTS,
+        whose=Whose.EVERYBODYS,
         replayed=Replayed(raises=("TypeError",)),
         sources=("Python language reference",),
         failing=_COPY.replace(
@@ -165,7 +161,7 @@ register(
         ),
         facts=("NKI-G03",),
         on=On.HOST,
-        dialects=HOST_DIALECTS,
+        whose=Whose.EVERYBODYS,
         replayed=Replayed(raises=("IndexError",), by=("BINARY_SUBSCR",)),
         of_rank=True,
         sources=("Python language reference",),
@@ -183,7 +179,7 @@ register(
         reason="Reading a key that is not there raises KeyError while tracing.",
         facts=("NKI-G03",),
         on=On.HOST,
-        dialects=HOST_DIALECTS,
+        whose=Whose.EVERYBODYS,
         replayed=Replayed(raises=("KeyError",), by=("BINARY_SUBSCR",)),
         sources=("Python language reference",),
         failing=_COPY.replace(
@@ -210,7 +206,7 @@ register(
         ),
         facts=("NKI-G09",),
         on=On.HOST,
-        dialects=HOST_DIALECTS,
+        whose=Whose.EVERYBODYS,
         replayed=Replayed(Shown.NEVER, why="there is no input to run it with"),
         sources=("the kernel's own assertions",),
         failing=_COPY.replace("    dst = nl", "    assert p % 96 == 0 and p > 96\n    dst = nl"),
@@ -231,7 +227,7 @@ register(
         ),
         facts=("NKI-G11",),
         on=On.HOST,
-        dialects=HOST_DIALECTS,
+        whose=Whose.EVERYBODYS,
         replayed=Replayed(
             Shown.NEVER, why="it is about what the text means: a run computes what it says"
         ),
@@ -253,7 +249,7 @@ register(
         ),
         facts=("NKI-G03",),
         on=On.HOST,
-        dialects=HOST_DIALECTS,
+        whose=Whose.EVERYBODYS,
         sources=("Python language reference",),
         failing=_COPY.replace("    tile = nl", "    margin = (1, 2) + 3\n    tile = nl"),
         passing=_COPY.replace("    tile = nl", "    margin = (1, 2) + (3,)\n    tile = nl"),
@@ -275,7 +271,7 @@ register(
         on=On.HOST,
         unreached=True,
         once=True,
-        dialects=HOST_DIALECTS,
+        whose=Whose.EVERYBODYS,
         sources=("Python language reference",),
         failing=_COPY.replace("p, f = src.shape", "p, f = src.shpae"),
         passing=_COPY,
@@ -294,7 +290,7 @@ register(
         ),
         facts=("NKI-G03",),
         on=On.HOST,
-        dialects=HOST_DIALECTS,
+        whose=Whose.EVERYBODYS,
         sources=("Python language reference",),
         failing=_COPY.replace("    tile = nl", "    step = (32, 64).index(16)\n    tile = nl"),
         passing=_COPY.replace("    tile = nl", "    step = (16, 32).index(16)\n    tile = nl"),
@@ -320,7 +316,7 @@ register(
         ),
         facts=("NKI-G03",),
         on=On.HOST,
-        dialects=HOST_DIALECTS,
+        whose=Whose.EVERYBODYS,
         sources=("Python language reference",),
         failing=_COPY.replace("    tile = nl", _TAKE_TWO.replace("p, f", "p,") + "    tile = nl"),
         passing=_COPY.replace("    tile = nl", _TAKE_TWO + "    tile = nl"),

@@ -23,12 +23,11 @@ from rules.memory.order import (
 from rules.memory.runtime import apart_there
 from rules.memory.winners import Winner, winners
 from rules.memory.words import allocation_note, element
-from verifier.dialects.names import NKI, PPL
 from verifier.hardware.catalogue import Hardware
 from verifier.hardware.chips import Chip
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
-from verifier.rulebase import Check, Monitor, Note, On, Rule, register
+from verifier.rulebase import Check, Monitor, Note, On, Rule, Whose, register
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
@@ -485,7 +484,7 @@ register(
         ),
         facts=("NKI-LP02", "NKI-E32", "NKI-L65", "NKI-BAR03", "PPL-B13"),
         on=On.TRACE,
-        dialects=(NKI, PPL),
+        whose=Whose.OF_TENSORS,
         check=carried_dependences,
         monitors=(
             Monitor(CarriedRead, carried_read),

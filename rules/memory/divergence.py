@@ -7,9 +7,8 @@ from dataclasses import replace
 
 from rules.memory.order import barriers, exchanges
 from rules.memory.passes import Passes
-from verifier.dialects.names import NKI, PPL
 from verifier.hardware.catalogue import Hardware
-from verifier.rulebase import Check, Monitor, Note, On, Rule, register
+from verifier.rulebase import Check, Monitor, Note, On, Rule, Whose, register
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
@@ -230,7 +229,7 @@ register(
         on=On.TRACE,
         check=divergence,
         monitors=(Monitor(Awaited, never_come), Monitor(Unanswered, never_sent)),
-        dialects=(NKI, PPL),
+        whose=Whose.OF_TENSORS,
         sources=("NKI LNC guide", "NKI ISA core_barrier", "NKI ISA sendrecv"),
         failing=_MEET.replace("@@", "1"),
         passing=_MEET.replace("@@", "2"),

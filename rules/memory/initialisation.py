@@ -23,11 +23,10 @@ from rules.memory.words import (
     region,
     write_note,
 )
-from verifier.dialects.names import NKI, PPL
 from verifier.hardware.catalogue import Hardware
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
-from verifier.rulebase import Check, Monitor, Note, On, Replayed, Rule, Shown, register
+from verifier.rulebase import Check, Monitor, Note, On, Replayed, Rule, Shown, Whose, register
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.effects import Effect
@@ -559,7 +558,7 @@ register(
             "PPL-B12",
         ),
         on=On.TRACE,
-        dialects=(NKI, PPL),
+        whose=Whose.OF_TENSORS,
         check=uninitialised_reads,
         monitors=(
             Monitor(UndefinedRead, undefined_read),
@@ -585,7 +584,7 @@ register(
         ),
         facts=("NKI-B19", "NKI-E30", "PPL-B13"),
         on=On.TRACE,
-        dialects=(NKI, PPL),
+        whose=Whose.OF_TENSORS,
         check=unwritten_outputs,
         monitors=(
             Monitor(Returned, returned_unwritten),

@@ -6,11 +6,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from rules.memory import examples
-from verifier.dialects.names import NKI, PPL
 from verifier.hardware.catalogue import Hardware
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
-from verifier.rulebase import Check, Monitor, Note, On, Replayed, Rule, Shown, register
+from verifier.rulebase import Check, Monitor, Note, On, Replayed, Rule, Shown, Whose, register
 from verifier.symbolic import expr as E
 from verifier.symbolic.memory.events import Ended, Wasted
 from verifier.symbolic.memory.index import index
@@ -150,7 +149,7 @@ register(
         check=some_output,
         monitors=(Monitor(Ended, ended_without), Monitor(Wasted, wasted, meant=True)),
         replayed=Replayed(Shown.AT_THE_END, whole=True),
-        dialects=(NKI, PPL),
+        whose=Whose.OF_TENSORS,
         failing=examples.NO_OUTPUT_FAILING,
         passing=examples.NO_OUTPUT_PASSING,
     )

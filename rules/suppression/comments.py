@@ -6,8 +6,7 @@ These rules look at the comments, not at the kernels: they are applied once all 
 
 from __future__ import annotations
 
-from verifier.dialects.names import NKI, OKK, PPL
-from verifier.rulebase import On, Rule, register
+from verifier.rulebase import On, Rule, Whose, register
 
 FAMILY = "suppression"
 
@@ -51,7 +50,7 @@ register(
         facts=(),
         on=On.HOST,
         severity="warning",
-        dialects=(NKI, OKK, PPL),
+        whose=Whose.EVERYBODYS,
         failing=_rows(128, _USED),
         passing=_rows(256, _USED),
     )
@@ -70,7 +69,7 @@ register(
         facts=(),
         on=On.HOST,
         severity="warning",
-        dialects=(NKI, OKK, PPL),
+        whose=Whose.EVERYBODYS,
         failing=_rows(256, "tilelint: ignore[partition-extend] -- callers pass 96 rows"),
         passing=_rows(256, _USED),
     )
@@ -90,7 +89,7 @@ register(
         facts=(),
         on=On.HOST,
         severity="warning",
-        dialects=(NKI, OKK, PPL),
+        whose=Whose.EVERYBODYS,
         failing=_rows(256, "tilelint: ignore partition-extent -- callers pass 96 rows"),
         passing=_rows(256, _USED),
     )
@@ -109,7 +108,7 @@ register(
         facts=(),
         on=On.HOST,
         severity="warning",
-        dialects=(NKI, OKK, PPL),
+        whose=Whose.EVERYBODYS,
         failing=_rows(256, "tilelint: ignore -- callers pass 96 rows"),
         passing=_rows(256, _USED),
     )
@@ -129,7 +128,7 @@ register(
         facts=(),
         on=On.HOST,
         severity="warning",
-        dialects=(NKI, OKK, PPL),
+        whose=Whose.EVERYBODYS,
         failing=_rows(256, "tilelint: ignore[partition-extent]"),
         passing=_rows(256, _USED),
     )

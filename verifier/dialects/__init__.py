@@ -24,41 +24,41 @@ _NKI_WRAPPERS: Final = frozenset(
     }
 )
 
-#: how kernels of each dialect are told (of NKI: NKI-M042 and the like)
-APIS: Final = (
-    KernelApi(
-        dialect=NKI,
-        wrappers={
-            "nki": _NKI_WRAPPERS,
-            "neuronxcc": _NKI_WRAPPERS,
-            # `torch_neuronx.trace` and its like compile whole models
-            "torch_neuronx": frozenset({"nki_jit"}),
-            "jax_neuronx": frozenset({"nki_jit", "nki_call"}),
-        },
-        frameworks=frozenset({"torch_neuronx", "jax_neuronx"}),
-        companions=frozenset({"neuronx_distributed"}),
-        shorthands={
-            "nki": "nki",
-            "nl": "nki.language",
-            "nisa": "nki.isa",
-            "nt": "nki.typing",
-            "par_dim": "nki.language.par_dim",
-        },
-        words=(b"nki", b"jit"),
-    ),
-    KernelApi(
-        dialect=PPL,
-        wrappers={"ppl": frozenset({"jit"})},
-        shorthands={"ppl": "ppl", "pl": "ppl.language"},
-        words=(b"jit",),  # `apply` contains the name of the package
-    ),
-    KernelApi(
-        dialect=OKK,
-        wrappers={"okk": frozenset({"kernel", "jit"})},
-        shorthands={"okk": "okk"},
-        words=(b"okk",),
-        typed=True,
-    ),
+#: how kernels are told (NKI-M042 and the like)
+NKI_API: Final = KernelApi(
+    dialect=NKI,
+    wrappers={
+        "nki": _NKI_WRAPPERS,
+        "neuronxcc": _NKI_WRAPPERS,
+        # `torch_neuronx.trace` and its like compile whole models
+        "torch_neuronx": frozenset({"nki_jit"}),
+        "jax_neuronx": frozenset({"nki_jit", "nki_call"}),
+    },
+    frameworks=frozenset({"torch_neuronx", "jax_neuronx"}),
+    companions=frozenset({"neuronx_distributed"}),
+    shorthands={
+        "nki": "nki",
+        "nl": "nki.language",
+        "nisa": "nki.isa",
+        "nt": "nki.typing",
+        "par_dim": "nki.language.par_dim",
+    },
+    words=(b"nki", b"jit"),
 )
+PPL_API: Final = KernelApi(
+    dialect=PPL,
+    wrappers={"ppl": frozenset({"jit"})},
+    shorthands={"ppl": "ppl", "pl": "ppl.language"},
+    words=(b"jit",),  # `apply` contains the name of the package
+)
+OKK_API: Final = KernelApi(
+    dialect=OKK,
+    wrappers={"okk": frozenset({"kernel", "jit"})},
+    shorthands={"okk": "okk"},
+    words=(b"okk",),
+    typed=True,
+)
+
+APIS: Final = (NKI_API, PPL_API, OKK_API)
 
 register(APIS)

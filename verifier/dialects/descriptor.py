@@ -9,10 +9,12 @@ from typing import Protocol, TypeAlias
 
 from verifier.hardware import catalogue
 from verifier.hardware.catalogue import Hardware
+from verifier.source.apis import KernelApi
 from verifier.symbolic.dialect import Dialect
 from verifier.symbolic.generation import Generation
 from verifier.symbolic.instruction import Instruction
 from verifier.symbolic.python.vm import VM
+from verifier.symbolic.values import ApiRef
 
 #: why something does not fit a generation, and facts
 Problem: TypeAlias = tuple[str, tuple[str, ...]]
@@ -33,6 +35,10 @@ def _fits(generation: str, what: str) -> Problem | None:
 
 
 def _calls_nothing(statements: Sequence[ast.stmt]) -> Iterable[tuple[ast.Call, str]]:
+    return ()
+
+
+def _exports_nothing(module: ApiRef) -> Iterable[str]:
     return ()
 
 
@@ -84,8 +90,8 @@ class DialectDescriptor:
     target: str
     #: the targets that a kernel may be for, if its file shows that
     meant_for: Shown = _nothing
-    #: the packages that hold it
-    packages: frozenset[str]
+    #: how its kernels are told in a text
+    api: KernelApi
     #: the generations of the API by name, oldest first; where kernels cannot tell any apart, it
     #: has one, of its own name
     generations: Mapping[str, Generation]
@@ -117,8 +123,21 @@ class DialectDescriptor:
     floats: str
     #: whether flags and sizes are all that a kernel is given besides its buffers
     numbers_only: bool = False
-    #: whether assertions of a kernel are checked by anybody
+    #: whether assertions of a kernel are checked by anybody, and else the keyword of the decorator
+    #: with which they are
     asserts_kept: bool = True
+    debug_keyword: str = ""
+    #: the function that asks the compiler, which answers of what it knows alone
+    compiler_asserts: str = ""
+    #: what ``from module import *`` binds, for runs
+    exported: Callable[[ApiRef], Iterable[str]] = _exports_nothing
+    #: how the facts begin that speak of it
+    facts: frozenset[str]
+
+    @property
+    def packages(self) -> frozenset[str]:
+        """The packages that hold it; those of frameworks hold what makes kernels of it alone."""
+        return frozenset(self.api.wrappers) - self.api.frameworks
 
     def of(self, generation: str) -> tuple[Dialect[VM], Generation]:
         """Who interprets a kernel of a generation, and that generation."""

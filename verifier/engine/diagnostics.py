@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final, Literal
 
+from verifier.dialects.registry import cited
 from verifier.engine.verdicts import Verdict, VerdictKind
 from verifier.report import model as report
 from verifier.report.details import AGAIN
-from verifier.rulebase import cited
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr, Sym

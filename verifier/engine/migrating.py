@@ -18,7 +18,7 @@ from verifier.dialects.names import NKI
 from verifier.dialects.nki.binding import REMOVED_RULE, SIGNATURE_RULE
 from verifier.dialects.nki.migration import Change, Visits, migrations
 from verifier.dialects.nki.versions import GENERATIONS
-from verifier.dialects.registry import DIALECTS
+from verifier.dialects.registry import DIALECTS, cited
 from verifier.engine.judgement import Unit, judgement
 from verifier.engine.memo import Outcome
 from verifier.engine.watchdog import Clock, Share
@@ -337,7 +337,7 @@ def _diagnostic(change: Change, reach: _Reach) -> report.Diagnostic:
         span=report.Span(span.path, span.line, span.column, span.end_line, span.end_column),
         kernel=reach.kernel(span.line),
         claim=change.message,
-        facts=rulebase.cited(change.facts, NKI),
+        facts=cited(change.facts, NKI),
         help=change.help,
         fix=fix,
     )

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 
+from verifier.dialects.registry import cited
 from verifier.engine import diagnostics
 from verifier.engine.admission import RankOnly
 from verifier.engine.conditions import Item, Normal, conjuncts, of_dtypes
@@ -20,7 +21,6 @@ from verifier.engine.evaluable import in_order
 from verifier.engine.verdicts import Verdict, VerdictKind
 from verifier.engine.wording import worded
 from verifier.report import model as report
-from verifier.rulebase import cited
 from verifier.solver.query import Model, Query
 from verifier.solver.solver import Solver
 from verifier.solver.terms import divisors

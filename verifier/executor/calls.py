@@ -68,6 +68,18 @@ def call(
     return out
 
 
+def anew(
+    machine: ConcreteMachine,
+    ref: ApiRef,
+    frame: FrameType,
+    args: tuple[Any, ...],
+    keywords: dict[str, Any],
+) -> Any:
+    """As :func:`call`, by the dialect, whatever was called before."""
+    found = machine.dialect.call(machine, ref, call_of(machine, _short(ref), args, keywords))
+    return machine.outward(found)
+
+
 def _short(ref: ApiRef) -> str:
     return ref.name.rpartition(".")[2]
 

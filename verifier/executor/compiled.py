@@ -7,19 +7,22 @@ from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
 
-from verifier.dialects.names import PPL
+from verifier.dialects.descriptor import DialectDescriptor
+from verifier.dialects.registry import of_name
 from verifier.executor.constants import is_settled
 from verifier.executor.shims import Api
+from verifier.symbolic.values import ApiRef
 
 
 def compiled(statement: ast.stmt, names: Mapping[str, Any]) -> ast.stmt:
-    """A statement of a file, without what functions for PPL assert that nobody asks (PPL-C02).
+    """A statement of a file, without what functions assert that nobody asks: their front end drops it.
 
     ``names`` are those of the file so far: they say what the decorators are.
     """
-    calls = _jit(statement, names) if isinstance(statement, ast.FunctionDef) else None
-    if isinstance(statement, ast.FunctionDef) and calls is not None:
-        debug = [k.value for call in calls for k in call.keywords if k.arg == "debug"]
+    found = _made(statement, names) if isinstance(statement, ast.FunctionDef) else None
+    if isinstance(statement, ast.FunctionDef) and found is not None:
+        dialect, given = found
+        debug = [k.value for k in given if k.arg == dialect.debug_keyword]
         kept = any(isinstance(value, ast.Constant) and value.value for value in debug)
         silent = _Silent(statement, names, kept)
         body = [silent.visit(inner) for inner in statement.body]
@@ -27,19 +30,26 @@ def compiled(statement: ast.stmt, names: Mapping[str, Any]) -> ast.stmt:
     return statement
 
 
-def _jit(function: ast.FunctionDef, names: Mapping[str, Any]) -> list[ast.Call] | None:
-    """How a function is decorated as one of PPL's; None: it is none."""
+def _made(
+    function: ast.FunctionDef, names: Mapping[str, Any]
+) -> tuple[DialectDescriptor, list[ast.keyword]] | None:
+    """The dialect that drops assertions of a function, and the keywords of what makes it a kernel;
+    None: none does."""
     for decorator in function.decorator_list:
         call = decorator if isinstance(decorator, ast.Call) else None
-        if _is(decorator if call is None else call.func, "jit", names):
-            return [] if call is None else [call]
+        ref = _named(decorator if call is None else call.func, names)
+        if ref is None:
+            continue
+        dialect = of_name(ref)
+        if not dialect.asserts_kept and ref.name in dialect.api.makers:
+            return dialect, [] if call is None else call.keywords
     return None
 
 
-def _is(node: ast.expr, name: str, names: Mapping[str, Any]) -> bool:
+def _named(node: ast.expr, names: Mapping[str, Any]) -> ApiRef | None:
+    """The name of a kernel API that an expression is."""
     value = _value(node, names)
-    ref = value.tilelint_api if isinstance(value, Api) else None
-    return ref is not None and (ref.generation, ref.name) == (PPL, name)
+    return value.tilelint_api if isinstance(value, Api) else None
 
 
 def _value(node: ast.expr, names: Mapping[str, Any]) -> Any:
@@ -70,7 +80,8 @@ class _Silent(ast.NodeTransformer):
         call = node.value
         if not (isinstance(call, ast.Call) and call.args):
             return node
-        if not _is(call.func, "pl.static_assert", self._names):
+        ref = _named(call.func, self._names)
+        if ref is None or ref.name != of_name(ref).compiler_asserts:
             return node
         settled = is_settled(call.args[0], self._function)
         return node if settled else ast.copy_location(ast.Pass(), node)

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from verifier.dialects.registry import cited
 from verifier.executor.access import NotConcreteError, truth, value
 from verifier.report import model as report
-from verifier.rulebase import Check, Rule, cited
+from verifier.rulebase import Check, Rule
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr

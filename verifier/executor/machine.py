@@ -132,7 +132,8 @@ class Device:
 
     ``allocated``: the view of a tensor that a kernel makes. ``tensor``: what kernels hold of a
     view. ``declared``: a value that is given a shape. ``inward`` and ``outward``: between what
-    Python passes and values of the dialect.
+    Python passes and values of the dialect. ``plans``: calls that are alike are taken apart once;
+    where addresses are among the arguments hardly any are.
     """
 
     execute: Execute
@@ -141,6 +142,7 @@ class Device:
     declared: Callable[[ConcreteMachine, object, Sequence[Expr], Span], View | None]
     inward: Callable[[ConcreteMachine, Any], Any]
     outward: Callable[[ConcreteMachine, object], Any]
+    plans: bool
 
 
 class ConcreteMachine:

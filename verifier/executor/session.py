@@ -29,10 +29,12 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.tensors import DType, Storage, StorageKind
 
 _CORES: Final = Device(
-    operands.execute, operands.allocated, tensor_of, operands.declared, inward, outward
+    operands.execute, operands.allocated, tensor_of, operands.declared, inward, outward, plans=True
 )
 _LANES: Final = Device(
-    tpu_operation.execute, tpu.allocated, tensors.LaneTensor, tensors.declared, inward, outward
+    *(tpu_operation.execute, tpu.allocated, tensors.LaneTensor, tensors.declared),
+    *(inward, outward),
+    plans=False,
 )
 
 

@@ -10,7 +10,8 @@ import importlib.abc
 import importlib.machinery
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from operator import index
 from types import ModuleType
 from typing import Any, Final
@@ -20,21 +21,19 @@ import numpy as np
 from verifier.dialects.names import NKI
 from verifier.dialects.nki import names
 from verifier.dialects.nki.host import check_constant
-from verifier.dialects.nki.signatures import table
-from verifier.dialects.nki.versions import GENERATIONS
-from verifier.dialects.registry import DIALECTS
-from verifier.executor import calls, operands, places, tpu_shims
+from verifier.dialects.registry import DIALECTS, of_name
+from verifier.executor import calls, operands, places
 from verifier.executor.access import integer
 from verifier.executor.conversion import constant, inward, outward
 from verifier.executor.findings import MisuseError, UnsupportedError
 from verifier.executor.flow import first_read
+from verifier.executor.makers import made_kernel
 from verifier.executor.names import Harmless, RankLists, RegisterProxy, dtype_name
 from verifier.executor.objects import NKIObject
 from verifier.executor.regions import Geometry
 from verifier.executor.semantics.casts import NUMPY
 from verifier.executor.session import Kernel, active
 from verifier.executor.tiles import Tensor, call_of
-from verifier.hardware import dtypes as dt
 from verifier.symbolic.memory.events import Origin, UndefinedRead
 from verifier.symbolic.values import ApiRef, DeviceLoop, Register
 
@@ -56,8 +55,7 @@ class Api:
     def __init__(self, ref: ApiRef) -> None:
         self.tilelint_api = ref
         self.__name__ = ref.name.rpartition(".")[2]
-        own = ref.generation in tpu_shims.GENERATIONS
-        self._special = tpu_shims.special(ref) if own else SPECIAL.get(ref.name)
+        self._special = _special(ref)
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         frame = sys._getframe(1)
@@ -65,7 +63,8 @@ class Api:
         machine = session.machine or session.current()
         if self._special is not None:
             return self._special(self.tilelint_api, args, keywords)
-        return calls.call(machine, self.tilelint_api, frame, args, keywords)
+        call = calls.call if machine.device.plans else calls.anew
+        return call(machine, self.tilelint_api, frame, args, keywords)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -98,7 +97,7 @@ class ValidationError(Exception):
 
 def spoken(ref: ApiRef) -> str:
     """A name with the package that it is of."""
-    package = ref.generation if ref.generation in tpu_shims.GENERATIONS else NKI
+    package = of_name(ref).name
     return ref.name if ref.name == package else f"{package}.{ref.name}"
 
 
@@ -111,10 +110,9 @@ def look_up(owner: ApiRef, name: str) -> Any:
     Raises:
         AttributeError: there is no such name in any generation.
     """
-    if name == "NKIObject":
-        return NKIObject
-    if name == "NkiValidationError":
-        return ValidationError
+    known = _CLASSES.get(of_name(owner).name, {}).get(name)
+    if known is not None:
+        return known
     machine = active().current()
     value = machine.dialect.attribute(machine, owner, name, places.here().span)
     if value is None:
@@ -367,6 +365,22 @@ SPECIAL: Final[dict[str, Special]] = {
 }
 
 
+#: what names stand for that are no instructions, by dialect; kernels are made by the rest
+_SPECIAL: Final[Mapping[str, Mapping[str, Special]]] = {NKI: SPECIAL}
+_CLASSES: Final[Mapping[str, Mapping[str, type]]] = {
+    NKI: {"NKIObject": NKIObject, "NkiValidationError": ValidationError}
+}
+
+
+def _special(ref: ApiRef) -> Special | None:
+    """What a call of a name does, if that is not what the dialect says: it may make a kernel."""
+    dialect = of_name(ref)
+    known = _SPECIAL.get(dialect.name, {}).get(ref.name)
+    if known is not None or ref.name not in dialect.api.makers:
+        return known
+    return partial(made_kernel, typed=dialect.api.typed)
+
+
 # ------------------------------------------------------------------------ modules
 
 
@@ -380,7 +394,7 @@ class ApiModule(ModuleType):
 
     def __getattr__(self, name: str) -> Any:
         if name == "__all__":
-            return exported(self.tilelint_api)
+            return sorted(of_name(self.tilelint_api).exported(self.tilelint_api))
         if name.startswith("__"):
             raise AttributeError(name)
         value = look_up(self.tilelint_api, name)
@@ -431,35 +445,13 @@ class Absent(ModuleType):
         return None
 
 
-def exported(ref: ApiRef) -> list[str]:
-    """What ``from module import *`` binds."""
-    if ref.generation in tpu_shims.GENERATIONS:
-        return tpu_shims.exported(ref)
-    prefix = f"{ref.name}."
-    found = {
-        name.removeprefix(prefix)
-        for generation in GENERATIONS
-        for name in table(generation)
-        if name.startswith(prefix)
-    }
-    if ref.name == "language":
-        found |= {*names.BUFFERS, *names.OPERATORS, "NKIObject", "mgrid", "tile_size"}
-        found |= {name for name, (_, kind) in dt.DTYPES.items() if kind != "host"}
-    elif ref.name == "isa":
-        found |= {*names.ENUMS, *names.ENGINE_ALIASES, "nc_version"}
-    elif ref.name == NKI:
-        found |= {"jit", "language", "isa"}
-    return sorted(name for name in found if "." not in name)
-
-
 #: the packages whose modules are looked up in a dialect, and which
 _MODULES: Final = {root: dialect.name for dialect in DIALECTS.values() for root in dialect.packages}
 
 
 def value_of(dotted: str) -> object | None:
     """What an imported name means in the dialect that it is of."""
-    dialect = _MODULES[dotted.partition(".")[0]]
-    return names.root(dotted) if dialect == NKI else DIALECTS[dialect].make().root(dotted)
+    return DIALECTS[_MODULES[dotted.partition(".")[0]]].make().root(dotted)
 
 
 class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):

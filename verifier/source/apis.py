@@ -25,6 +25,11 @@ class KernelApi:
     #: a decorator may be called with the type of what the kernel is given
     typed: bool = False
 
+    @property
+    def makers(self) -> frozenset[str]:
+        """The names of what makes a device entry point."""
+        return frozenset(name for names in self.wrappers.values() for name in names)
+
 
 class _Known:
     """The APIs that are registered, and what follows from them."""

@@ -7,7 +7,7 @@ belong to one analysis.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Final
 
@@ -221,6 +221,25 @@ def root(dotted: str) -> object | None:
     if not isinstance(owner, ApiRef):
         return None
     return attribute(ApiRef(owner.name, generation), last)
+
+
+def exported(ref: ApiRef) -> Iterator[str]:
+    """What ``from module import *`` binds."""
+    prefix = f"{ref.name}."
+    found = {
+        name.removeprefix(prefix)
+        for generation in GENERATIONS
+        for name in table(generation)
+        if name.startswith(prefix)
+    }
+    if ref.name == "language":
+        found |= {*BUFFERS, *OPERATORS, "NKIObject", "mgrid", "tile_size"}
+        found |= {name for name, (_, kind) in dt.DTYPES.items() if kind != "host"}
+    elif ref.name == "isa":
+        found |= {*ENUMS, *ENGINE_ALIASES, "nc_version"}
+    elif ref.name == "nki":
+        found |= {"jit", "language", "isa"}
+    yield from (name for name in found if "." not in name)
 
 
 def _external_root(dotted: str) -> object | None:

@@ -7,6 +7,7 @@ of the module without its prefix (``okk.bdc_add``).
 from __future__ import annotations
 
 import difflib
+from collections.abc import Iterator
 from typing import Final
 
 from verifier.dialects.okk import isa
@@ -104,3 +105,10 @@ def suggestion(name: str) -> str | None:
     known |= {*RECORDS, *UNIONS, *CHOICES, *_OTHERS, *CONSTANTS, "SystemAddr", "NULL"}
     close = difflib.get_close_matches(name.removeprefix("okk_"), sorted(known), 1, 0.75)
     return close[0] if close else None
+
+
+def exported(ref: ApiRef) -> Iterator[str]:
+    """What ``from module import *`` binds: all names as C spells them, and the types."""
+    yield from {*isa.all_names(), *RECORDS, *UNIONS, *CHOICES, *CONSTANTS}
+    yield from ("OP_TYPE", "MUL_TYPE", "OKKERNEL_ASSERT", "OKKERNEL_LOG", "NULL")
+    yield from ("SystemAddr", "kernel", "jit", "parallel")

@@ -1,0 +1,1 @@
+"""A dialect that is made up: ``vec`` has tiles and two instructions."""
