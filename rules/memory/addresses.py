@@ -15,7 +15,7 @@ from verifier.symbolic.memory.events import Life, Lived
 from verifier.symbolic.memory.index import index
 from verifier.symbolic.memory.lifetime import Lifetime
 from verifier.symbolic.memory.lives import exclusive, lives
-from verifier.symbolic.memory.physical import is_counted, is_placed, tile_by_tile, window
+from verifier.symbolic.memory.physical import is_counted, tile_by_tile, window
 from verifier.symbolic.tensors import LoopKind, Storage
 from verifier.symbolic.trace import Trace
 
@@ -30,7 +30,7 @@ def address_overlap(trace: Trace, target: Target) -> Iterable[Check]:
         storage = uses.storage
         if not storage.buffer.on_chip or not (uses.reads or uses.writes):
             continue
-        if is_placed(storage):
+        if storage.placed:
             moved = window(storage, target.psum_bank_bytes)
             if moved is None:
                 lost.append(storage)
@@ -125,7 +125,7 @@ def _placed_lived(event: Lived, target: Target) -> Iterator[Check]:
     placed = []
     for life in event.lives:
         storage = life.storage
-        if is_placed(storage) and not is_counted(storage):
+        if storage.placed and not is_counted(storage):
             moved = window(storage, target.psum_bank_bytes)
             life = life if moved is None else replace(life, storage=moved)
         if life.storage.address is not None:

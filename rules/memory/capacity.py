@@ -347,7 +347,12 @@ def _lived(event: Lived, buffer: Buffer, limit: Limit) -> Iterator[Check]:
     lives: list[LaneLife] = []
     for life in event.lives:
         storage = life.storage
-        if storage.buffer is not buffer or storage.address is not None or storage.placement:
+        if (
+            storage.buffer is not buffer
+            or storage.address is not None
+            or storage.placed
+            or storage.marks
+        ):
             continue
         if id(storage) not in sizes:
             sizes[id(storage)] = limit.size(storage).const

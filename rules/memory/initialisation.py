@@ -39,7 +39,7 @@ from verifier.symbolic.memory.events import (
     Wasted,
 )
 from verifier.symbolic.memory.index import Access, Index, index, tensor
-from verifier.symbolic.tensors import LoopKind, Storage, StorageKind, View
+from verifier.symbolic.tensors import LoopKind, Mark, Storage, StorageKind, View
 from verifier.symbolic.trace import Trace
 
 
@@ -374,7 +374,7 @@ def _unwritten_parameters(table: Index) -> Iterator[Check]:
             order=found.order,
             severity=None if states else whole.severity,
         )
-        there = storage.placement.get("elements")
+        there = storage.marks.get(Mark.ELEMENTS)
         if states and isinstance(there, Expr):
             yield _declared_whole(whole, storage, there)
 

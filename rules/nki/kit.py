@@ -282,23 +282,6 @@ def dtype_words(dtype: DType) -> str:
     return dtype.name or "an input's dtype"
 
 
-#: what the dialect says in ``Storage.placement`` of values in passing
-_TEMPORARY: Final = frozenset({"compared", "intermediate", "forwarded"})
-
-
-def is_placed(storage: Storage) -> bool:
-    """Whether an allocator of Beta 1 was asked to place the tensor."""
-    return not storage.placement.keys() <= {*_TEMPORARY, "masked"}
-
-
-def is_temporary(storage: Storage) -> bool:
-    """Whether the tensor is a value in passing, which the compiler tiles or fuses as it needs.
-
-    The tiles that such a value comes from and goes to are checked.
-    """
-    return not storage.placement.keys().isdisjoint(_TEMPORARY)
-
-
 def tile_bytes(storage: Storage) -> Expr:
     """Bytes per partition of one tile: the dimensions after the partition axis, no blocks."""
     axis = storage.partition_axis

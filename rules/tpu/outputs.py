@@ -20,7 +20,7 @@ from verifier.symbolic.memory.events import Filled, Wasted
 from verifier.symbolic.memory.index import Access
 from verifier.symbolic.memory.known import Known
 from verifier.symbolic.memory.lives import exclusive
-from verifier.symbolic.tensors import Axis, Storage, View
+from verifier.symbolic.tensors import Axis, Mark, Storage, View
 from verifier.symbolic.trace import Operation, Trace
 
 # ----------------------------------------------------------------------------- extents
@@ -28,7 +28,7 @@ from verifier.symbolic.trace import Operation, Trace
 
 def _is_declared(storage: Storage) -> bool:
     """Whether a contract says how large the buffer is."""
-    return storage.placement.get("declared") is True
+    return storage.marks.get(Mark.DECLARED) is True
 
 
 def _bytes(storage: Storage) -> Expr:

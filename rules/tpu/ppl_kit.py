@@ -13,7 +13,7 @@ from verifier.rulebase import AT_ONCE, Check, Monitor, Note, On, Replayed, Rule,
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.instruction import Instruction, Trait
-from verifier.symbolic.tensors import DType, StorageKind, View
+from verifier.symbolic.tensors import DType, Mark, StorageKind, View
 from verifier.symbolic.trace import Operation
 from verifier.symbolic.values import Enumerator
 
@@ -117,7 +117,7 @@ def numbers(op: Operation, role: str) -> tuple[Expr, ...] | None:
 
 def layout(view: View) -> str:
     """The align mode that the tensor was made with."""
-    found = view.storage.placement.get("layout")
+    found = view.storage.marks.get(Mark.LAYOUT)
     return found if isinstance(found, str) else ""
 
 

@@ -15,7 +15,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.generation import Generation
 from verifier.symbolic.machine import Arg, Call
-from verifier.symbolic.tensors import Axis, DType, Loop, Storage, StorageKind, View
+from verifier.symbolic.tensors import Axis, DType, Loop, Mark, Storage, StorageKind, View
 from verifier.symbolic.trace import AssumptionKind, LedgerKind, Operation
 from verifier.symbolic.values import ApiRef, Ratio, RecordType, RecordValue, Ref
 
@@ -88,6 +88,7 @@ class FakeMachine(Unasked):
         partition_axis: int | None = 0,
         address: tuple[Expr, Expr] | None = None,
         placement: Mapping[str, object] | None = None,
+        marks: Mapping[Mark, object] | None = None,
         initialised: bool = False,
         argument_spans: Mapping[str, Span] | None = None,
     ) -> View:
@@ -104,6 +105,7 @@ class FakeMachine(Unasked):
             order=self.next_order(),
             initialised=initialised,
             placement=dict(placement or {}),
+            marks=dict(marks or {}),
             argument_spans=dict(argument_spans or {}),
         )
         self.storages.append(storage)

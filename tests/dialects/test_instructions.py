@@ -13,7 +13,7 @@ from verifier.hardware.engines import Engine
 from verifier.hardware.memories import Buffer
 from verifier.symbolic import expr as E
 from verifier.symbolic.effects import Effect
-from verifier.symbolic.tensors import LoopKind, StorageKind, View
+from verifier.symbolic.tensors import LoopKind, Mark, StorageKind, View
 from verifier.symbolic.values import ApiRef, Enumerator, Opaque, Register, SliceValue
 
 
@@ -65,7 +65,7 @@ def test_beta1_matmul_returns_a_psum_tile() -> None:
     acc = machine.tile(64, 320, buffer=Buffer.PSUM)
     dialect.store(machine, acc, result, "+", SPAN, SPAN)
     assert machine.last.name == "language.assign" and machine.last.effect is Effect.ADDS
-    assert isinstance(result.storage.placement["forwarded"], View)
+    assert isinstance(result.storage.marks[Mark.FORWARDED], View)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from verifier.rulebase import Check, find, run
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
-from verifier.symbolic.tensors import Axis, DType, Operand, Storage, StorageKind, View
+from verifier.symbolic.tensors import Axis, DType, Mark, Operand, Storage, StorageKind, View
 from verifier.symbolic.trace import Operation
 from verifier.symbolic.values import Enumerator
 
@@ -29,6 +29,7 @@ def storage(
     address: tuple[Size, Size] | None = None,
     kind: StorageKind = StorageKind.ALLOC,
     placement: dict[str, object] | None = None,
+    marks: dict[Mark, object] | None = None,
     partition_axis: int = 0,
 ) -> Storage:
     memory = Buffer(buffer)
@@ -44,6 +45,7 @@ def storage(
         kind=kind,
         address=None if address is None else (E.lift(address[0]), E.lift(address[1])),
         placement=placement or {},
+        marks=marks or {},
     )
 
 

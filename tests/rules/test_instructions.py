@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from verifier.symbolic.tensors import StorageKind
+from verifier.symbolic.tensors import Mark, StorageKind
 from verifier.symbolic.values import Enumerator
 
 from .build import checks, engine, holds, number, op, operation, storage, tile, violated
@@ -208,9 +208,9 @@ def test_arguments_that_are_not_followed_are_not_judged() -> None:
 
 
 def test_values_in_passing_are_tiled_by_the_compiler() -> None:
-    for mark in ("intermediate", "forwarded"):
-        passing = storage(64, 70000, kind=StorageKind.RESULT, placement={mark: True})
+    for mark in (Mark.INTERMEDIATE, Mark.FORWARDED):
+        passing = storage(64, 70000, kind=StorageKind.RESULT, marks={mark: True})
         assert holds("sbuf-tile-size", passing)
-        in_psum = storage(64, 700, buffer="psum", kind=StorageKind.RESULT, placement={mark: True})
+        in_psum = storage(64, 700, buffer="psum", kind=StorageKind.RESULT, marks={mark: True})
         assert holds("psum-placement", in_psum)
     assert not holds("sbuf-tile-size", storage(64, 70000, kind=StorageKind.RESULT))

@@ -13,7 +13,7 @@ from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.generation import Generation
-from verifier.symbolic.tensors import Axis, DType, Loop, Storage, StorageKind, View
+from verifier.symbolic.tensors import Axis, DType, Loop, Mark, Storage, StorageKind, View
 from verifier.symbolic.trace import AssumptionKind, LedgerKind, Operation
 
 SPAN = Span("kernel.py", 1, 0, 1, 1)
@@ -76,6 +76,7 @@ class Recorder(Unasked):
         partition_axis: int | None = 0,
         address: tuple[Expr, Expr] | None = None,
         placement: Mapping[str, object] | None = None,
+        marks: Mapping[Mark, object] | None = None,
         initialised: bool = False,
         argument_spans: Mapping[str, Span] | None = None,
     ) -> View:

@@ -16,7 +16,7 @@ from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.lanes import LocalTensor, SystemAddress, SystemTensor, Touch
-from verifier.symbolic.tensors import DType, Loop, LoopKind, Operand, Storage, StorageKind
+from verifier.symbolic.tensors import DType, Loop, LoopKind, Mark, Operand, Storage, StorageKind
 from verifier.symbolic.trace import Operation, Trace
 from verifier.symbolic.values import RecordType, RecordValue
 
@@ -76,7 +76,7 @@ def storage(name: str, *shape: Size, declared: bool = True, dtype: str = "float3
         span=span(),
         kind=StorageKind.INPUT,
         initialised=True,
-        placement={"declared": declared},
+        marks={Mark.DECLARED: declared},
     )
 
 

@@ -34,6 +34,7 @@ from verifier.symbolic.python.pins import (
     ValuePin,
     option_key,
 )
+from verifier.symbolic.tensors import Mark
 from verifier.symbolic.values import Ref
 
 #: characters of a precondition that somebody may write down
@@ -147,7 +148,7 @@ def _input(
     extents = _extents(run, parameter, model) if parameter.kind is InputKind.TENSOR else ()
     if extents:
         return _tensor(parameter, extents, model, symbols)
-    if parameter.address is not None and parameter.address.storage.placement.get("declared"):
+    if parameter.address is not None and parameter.address.storage.marks.get(Mark.DECLARED):
         storage = parameter.address.storage
         out: dict[str, report.Value] = {
             f"{name}.shape": [_number(extent, model) for extent in storage.shape]

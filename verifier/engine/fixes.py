@@ -45,7 +45,7 @@ class Fixer:
             return None
         text = _Text(module)
         for call, around in _calls(statements, place):
-            if call.span == place and _last(call.func) == "par_dim":
+            if call.span == place and ir.last_name(call.func) == "par_dim":
                 return text.first_dimension(call, around)
             for keyword in call.keywords:
                 if keyword.name is None or place not in (keyword.span, keyword.value.span):
@@ -70,7 +70,7 @@ class _Text:
     def renamed(self, call: ir.Call, keyword: ir.Keyword, api: str) -> report.Fix | None:
         """Another name for a keyword."""
         assert keyword.name is not None
-        new = renames.parameter(_last(call.func), keyword.name, api)
+        new = renames.parameter(ir.last_name(call.func), keyword.name, api)
         if new is None or any(other.name == new for other in call.keywords):
             return None
         start = keyword.span
@@ -120,7 +120,7 @@ class _Text:
         shape, maker = around[-1], next((n for n in around[-2::-1] if isinstance(n, ir.Call)), None)
         if not isinstance(shape, (ir.TupleExpr, ir.ListExpr)) or shape.elements[0] is not call:
             return None
-        if maker is None or _last(maker.func) not in renames.SHAPED:
+        if maker is None or ir.last_name(maker.func) not in renames.SHAPED:
             return None
         given = maker.args[:1] + tuple(k.value for k in maker.keywords if k.name == "shape")
         if shape not in given[:1]:
@@ -157,13 +157,6 @@ def _end(span: ir.Span) -> tuple[int, int]:
 
 def _between(start: tuple[int, int], end: tuple[int, int], path: str) -> report.Span:
     return report.Span(path, *start, *end)
-
-
-def _last(func: ir.Expr) -> str:
-    """The last part of a dotted name."""
-    if isinstance(func, ir.Attribute):
-        return func.attr
-    return func.id if isinstance(func, ir.Name) else ""
 
 
 def _calls(

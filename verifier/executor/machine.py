@@ -42,7 +42,7 @@ from verifier.symbolic.memory.events import (
     UndefinedLanes,
     UndefinedRead,
 )
-from verifier.symbolic.tensors import Axis, DType, Loop, Storage, StorageKind, View
+from verifier.symbolic.tensors import Axis, DType, Loop, Mark, Storage, StorageKind, View
 from verifier.symbolic.trace import AssumptionKind, LedgerKind, Operation
 from verifier.symbolic.values import (
     IndexGrid,
@@ -268,6 +268,7 @@ class ConcreteMachine:
         partition_axis: int | None = 0,
         address: tuple[Expr, Expr] | None = None,
         placement: Mapping[str, object] | None = None,
+        marks: Mapping[Mark, object] | None = None,
         initialised: bool = False,
         argument_spans: Mapping[str, Span] | None = None,
     ) -> View:
@@ -284,6 +285,7 @@ class ConcreteMachine:
             order=self._order,
             initialised=initialised,
             placement=dict(placement or {}),
+            marks=dict(marks or {}),
             argument_spans=dict(argument_spans or {}),
         )
         accused: list[Rule] = []
@@ -326,6 +328,7 @@ class ConcreteMachine:
                 storage.address,
                 storage.initialised,
                 repr(storage.placement) if storage.placement else "",
+                repr(storage.marks) if storage.marks else "",
             )
         except NotConcreteError as error:
             raise UnsupportedError(

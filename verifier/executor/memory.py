@@ -90,7 +90,6 @@ class Template:
         self.address = (
             None if prototype.address is None else tuple(part.const for part in prototype.address)
         )
-        self.placed = prototype.address is not None or bool(prototype.placement)
         self.elements = prod(self.shape)
         self.strides = row_major(self.shape)
         self.whole = Geometry(0, self.shape, self.strides, self.dtype)
@@ -206,6 +205,7 @@ class Memory:
                 order=base.order,
                 initialised=base.initialised,
                 placement=base.placement,
+                marks=base.marks,
                 argument_spans=self.arguments,
             )
             self._storage.memory = self

@@ -18,7 +18,7 @@ from verifier.executor.operands import bound_of
 from verifier.executor.regions import Geometry
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.machine import Arg, Call
-from verifier.symbolic.tensors import View
+from verifier.symbolic.tensors import Mark, View
 from verifier.symbolic.values import BufferValue, DynamicSlice, Opaque
 
 if TYPE_CHECKING:
@@ -237,7 +237,7 @@ class Tensor(Located):
         life = value.memory.life if isinstance(value, Tensor) else None
         fresh = life is not None and life.first == life.last
         machine.dialect.store(machine, target.as_view, inner, op, left, right)
-        if fresh and isinstance(inner.storage.placement.get("forwarded"), View):
+        if fresh and isinstance(inner.storage.marks.get(Mark.FORWARDED), View):
             machine.forward(value.memory, target.memory)
 
     def _augment(self, op: str, value: Any) -> Tensor:

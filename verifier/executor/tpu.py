@@ -30,7 +30,7 @@ from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.lanes import LocalTensor, SystemAddress, SystemTensor, Touch
-from verifier.symbolic.tensors import DType, Storage, StorageKind, View
+from verifier.symbolic.tensors import DType, Mark, Storage, StorageKind, View
 from verifier.symbolic.trace import Operation
 from verifier.symbolic.values import RecordValue
 
@@ -113,7 +113,7 @@ def buffer(
         span=span,
         kind=StorageKind.INPUT,
         initialised=True,
-        placement={"declared": declared},
+        marks={Mark.DECLARED: declared},
         bytes=ByteMemory(size, data, full=True, watched=size <= _TRACKED),
         array=array,
     )
@@ -133,7 +133,7 @@ def allocated(machine: ConcreteMachine, storage: Storage, span: Span) -> View:
         if len(shape) < _LANE_AXES:
             raise UnsupportedError("a tensor of one dimension has no place in lanes", span)
         n, c = shape[:2]
-        strides = layout_strides(machine.chip, str(storage.placement.get("layout")), shape, size)
+        strides = layout_strides(machine.chip, str(storage.marks.get(Mark.LAYOUT)), shape, size)
         slots = -(-c // machine.chip.lanes)
         extent = max(n - 1, 0) * strides[0] + slots * strides[1]
         made.lane_bytes = -(-max(extent, 1) * size // machine.chip.eu_bytes) * machine.chip.eu_bytes
@@ -360,7 +360,7 @@ def _steps(
 ) -> tuple[int, ...]:
     """Elements from one place to the next along each dimension of a frame."""
     if storage.lane_bytes:
-        return layout_strides(machine.chip, str(storage.placement.get("layout")), frame, size)
+        return layout_strides(machine.chip, str(storage.marks.get(Mark.LAYOUT)), frame, size)
     return tuple(math.prod(frame[k + 1 :]) for k in range(len(frame)))
 
 

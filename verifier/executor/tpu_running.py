@@ -33,6 +33,7 @@ from verifier.symbolic.memory.events import (
     Wasted,
 )
 from verifier.symbolic.memory.sizes import lane_bytes
+from verifier.symbolic.tensors import Mark
 from verifier.symbolic.trace import Trace
 
 if TYPE_CHECKING:
@@ -194,9 +195,9 @@ def _filled(machine: ConcreteMachine, given: Given, span: Span) -> None:
         if memory is None or memory.consumed:
             continue
         # what the caller passes is to be written, however much of it the kernel declares
-        known = storage.placement.get("declared") or storage.name in given.declared
+        known = storage.marks.get(Mark.DECLARED) or storage.name in given.declared
         size = memory.size
-        if not storage.placement.get("declared"):
+        if not storage.marks.get(Mark.DECLARED):
             size = given.declared.get(storage.name, size)
         if not tpu.written(storage):
             if known:

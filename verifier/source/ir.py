@@ -6,7 +6,7 @@ the exact :class:`Span` of the text it came from. Lowering (``lowering.py``) is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, fields
 from enum import Enum
 
@@ -47,6 +47,23 @@ def children(node: Node) -> Iterator[Node]:
             for item in value:
                 if isinstance(item, Node):
                     yield item
+
+
+def own(body: Sequence[Node]) -> Iterator[Node]:
+    """Every node below in the order of the text, except inside nested functions."""
+    stack = list(reversed(body))
+    while stack:
+        node = stack.pop()
+        yield node
+        if not isinstance(node, FunctionDef):
+            stack.extend(reversed(list(children(node))))
+
+
+def last_name(node: Expr) -> str:
+    """The last part of a dotted name; empty if it is none."""
+    if isinstance(node, Attribute):
+        return node.attr
+    return node.id if isinstance(node, Name) else ""
 
 
 # The fields that may hold nodes, looked up once per class: `fields` costs more than a walk.

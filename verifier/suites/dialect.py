@@ -17,9 +17,9 @@ from verifier.symbolic.python.builtin import Table
 from verifier.symbolic.python.heap import UNBOUND, DictBox, Scope
 from verifier.symbolic.python.kind import Kind
 from verifier.symbolic.python.model import Builtin, Function
-from verifier.symbolic.python.plain import PlainDialect
+from verifier.symbolic.python.plain import WithoutTensors
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.tensors import DType, View
+from verifier.symbolic.tensors import DType
 from verifier.symbolic.values import ApiRef, ExternalRef, Opaque
 
 #: functions of a kernel API that give back what they are given
@@ -104,7 +104,7 @@ def _fixture(vm: VM, span: Span, function: object = None, /, **keywords: object)
     return Builtin.of("fixture", mark)
 
 
-class SuiteDialect(PlainDialect):
+class SuiteDialect(WithoutTensors):
     """The kernel APIs as the host sees them, array libraries, and test frameworks."""
 
     def __init__(self, apis: Collection[Dialect[VM]]) -> None:
@@ -153,35 +153,6 @@ class SuiteDialect(PlainDialect):
     def api_subscript(self, machine: Machine, api: ApiRef, index: object, span: Span) -> object:
         """An annotation."""
         return Opaque(f"{api.name}[...]", harmless=True)
-
-    def view_attribute(self, machine: Machine, view: View, attr: str, span: Span) -> object | None:
-        """There are no tensors of kernels on the host."""
-        return None
-
-    def view_method(self, machine: Machine, view: View, method: str, call: Call) -> object | None:
-        """There are no tensors of kernels on the host."""
-        return None
-
-    def subscript(self, machine: Machine, view: View, index: object, span: Span) -> object:
-        """There are no tensors of kernels on the host."""
-        return Opaque("a part of a tensor")
-
-    def operator(
-        self, machine: Machine, op: str, left: object, right: object, span: Span
-    ) -> object | None:
-        """There are no tensors of kernels on the host."""
-        return None
-
-    def store(
-        self,
-        machine: Machine,
-        target: View,
-        value: object,
-        op: str | None,
-        span: Span,
-        value_span: Span,
-    ) -> None:
-        """There are no tensors of kernels on the host."""
 
     def kinds(self) -> Mapping[type, Kind[VM]]:
         """Arrays, kernels to be launched, marks, and what is not followed."""

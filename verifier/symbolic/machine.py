@@ -18,7 +18,7 @@ from verifier.source.ir import Span
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.generation import Generation
 from verifier.symbolic.lanes import SystemAddress
-from verifier.symbolic.tensors import Axis, DType, Loop, StorageKind, View
+from verifier.symbolic.tensors import Axis, DType, Loop, Mark, StorageKind, View
 from verifier.symbolic.trace import AssumptionKind, LedgerKind, Operation
 from verifier.symbolic.values import RecordType, RecordValue
 
@@ -99,6 +99,7 @@ class Machine(Protocol):
         partition_axis: int | None = 0,
         address: tuple[Expr, Expr] | None = None,
         placement: Mapping[str, object] | None = None,
+        marks: Mapping[Mark, object] | None = None,
         initialised: bool = False,
         argument_spans: Mapping[str, Span] | None = None,
     ) -> View:

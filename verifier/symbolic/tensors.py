@@ -109,6 +109,29 @@ class Loop:
         return atom
 
 
+class Mark(Enum):
+    """What a dialect says of a tensor besides; each mark has a value."""
+
+    #: how its elements lie in the lanes of a TPU
+    LAYOUT = "the name of its layout"
+    #: how many elements a contract says are there, of an input with another shape
+    ELEMENTS = "a number of elements"
+    #: of a buffer that is given by its address
+    DECLARED = "whether a contract says how large it is"
+    # -- of the result of a call
+    #: a condition is no tile: who uses it decides what is said
+    COMPARED = "the operator that made it, where tiles have none"
+    INTERMEDIATE = "true: the text of an expression makes it itself"
+    #: it was assigned whole, or added to a sum
+    FORWARDED = "the view of the tile that it is; true: it went to another memory"
+    MASKED = "the mask of the one call that made it"
+
+    @property
+    def passing(self) -> bool:
+        """Whether it is a value in passing, which the compiler tiles or fuses as it needs."""
+        return self in (Mark.COMPARED, Mark.INTERMEDIATE, Mark.FORWARDED)
+
+
 @dataclass(eq=False, slots=True)
 class Storage:
     """One allocation site or input tensor.
@@ -134,12 +157,27 @@ class Storage:
     initialised: bool = False
     #: how many calls of the project's functions it is made in
     depth: int = 0
-    #: modular placement of Beta 1: extra facts for placement rules, e.g. bank or tile counts
+    #: what an allocator was asked: where it lies, and how many tiles have places of their own
     placement: Mapping[str, object] = field(default_factory=dict)
+    marks: Mapping[Mark, object] = field(default_factory=dict)
     argument_spans: Mapping[str, Span] = field(default_factory=dict)
     returned: bool = False
     #: the place in program order behind which it is not there any more: its maker has ended
     until: int | None = None
+
+    @property
+    def placed(self) -> bool:
+        """Whether an allocator was asked to place it."""
+        return bool(self.placement)
+
+    @property
+    def passing(self) -> bool:
+        """Whether it is a value in passing, whose sources and targets are checked instead."""
+        return any(mark.passing for mark in self.marks)
+
+    def mark(self, mark: Mark, value: object) -> None:
+        """Say something of it; what was said before of the same counts."""
+        self.marks = {mark: value, **self.marks}
 
     @property
     def free_elements(self) -> Expr:

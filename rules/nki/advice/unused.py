@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rules.nki import kit
 from rules.nki.advice.common import advise, copies, examples, note
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
@@ -100,7 +99,7 @@ def _is_view(source: View, into: View) -> bool:
     same = source.buffer is Buffer.SBUF and into.buffer is Buffer.SBUF
     plain = source.exact and into.exact and source.start_partition is into.start_partition
     inside = source.storage.loops == into.storage.loops
-    placed = into.storage.address is not None or kit.is_placed(into.storage)
+    placed = into.storage.address is not None or into.storage.placed
     return same and plain and inside and not placed
 
 

@@ -138,7 +138,7 @@ def _block_dimension(trace: Trace, target: Target) -> Iterator[Check]:
     for storage in trace.storages:
         if storage.kind is not StorageKind.ALLOC or not storage.partition_axis:
             continue
-        if kit.is_placed(storage):
+        if storage.placed:
             continue  # which blocks share memory is what allocators are told
         name = tensor_name(storage)
         yield _of_storage(
@@ -328,7 +328,7 @@ def _direct(trace: Trace, target: Target) -> Iterator[Check]:
                     ("B12", "E29"),
                     "make it with `nl.ndarray`, and assign the value to it",
                 )
-        elif storage.buffer.on_chip and storage.kind in _MADE and not kit.is_temporary(storage):
+        elif storage.buffer.on_chip and storage.kind in _MADE and not storage.passing:
             found = _of_storage(
                 storage,
                 "buffer",

@@ -178,7 +178,7 @@ register(
 def _psum_placement(storage: Storage, target: Target) -> Iterator[Check]:
     if storage.buffer is not Buffer.PSUM:
         return
-    if kit.is_placed(storage):
+    if storage.placed:
         yield from _placed_in_bank(storage, target)
     elif storage.address is not None:
         yield from _placed_at_byte(storage, storage.address[1], target)

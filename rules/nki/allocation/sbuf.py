@@ -18,7 +18,7 @@ from verifier.symbolic.tensors import Storage
 
 
 def _sbuf_tile_size(storage: Storage, target: Target) -> Iterator[Check]:
-    if storage.buffer is not Buffer.SBUF or kit.is_temporary(storage):
+    if storage.buffer is not Buffer.SBUF or storage.passing:
         return
     size = kit.tile_bytes(storage)
     name = tensor_name(storage)
@@ -91,7 +91,7 @@ def _sbuf_placement(storage: Storage, target: Target) -> Iterator[Check]:
     size = kit.tile_bytes(storage)
     base: Expr | None = None
     where = "address"
-    if kit.is_placed(storage):
+    if storage.placed:
         partition = placed_at(storage.placement, "base_partition")
         if partition is not None:
             yield storage_check(

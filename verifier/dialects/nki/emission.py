@@ -20,7 +20,7 @@ from verifier.symbolic.expr import FALSE, Bool, Expr
 from verifier.symbolic.instruction import Instruction
 from verifier.symbolic.machine import Arg, Call, Machine
 from verifier.symbolic.roles import INDEX, Role, Takes
-from verifier.symbolic.tensors import DType, Operand, StorageKind, View
+from verifier.symbolic.tensors import DType, Mark, Operand, StorageKind, View
 from verifier.symbolic.trace import LedgerKind, Operation
 from verifier.symbolic.values import (
     ApiRef,
@@ -163,8 +163,7 @@ def perform(
     """Emit the operation; the result's view if the function returns one, else a handle.
 
     A value-returning call is one whose arguments have no ``dst``. A result that only feeds the
-    expression around it is marked with ``placement["intermediate"]``, the mask of a call stands in
-    ``placement["masked"]`` of its result.
+    expression around it is marked as intermediate, and with the mask of the call.
     """
     mask = _mask(machine, arguments.get("mask"))
     gathered = _Gathered({}, [], [], skips=_skips(instruction, arguments))
@@ -220,8 +219,8 @@ def _skips(instruction: Instruction, arguments: Mapping[str, Operand]) -> bool:
 
 def overwritten(view: View) -> None:
     """A result is no longer what one masked call made."""
-    placement = view.storage.placement
-    view.storage.placement = {key: placement[key] for key in placement if key != "masked"}
+    marks = view.storage.marks
+    view.storage.marks = {mark: marks[mark] for mark in marks if mark is not Mark.MASKED}
 
 
 #: of an axis of a mask that is no operand's
@@ -257,7 +256,7 @@ def _returned(
         partition_axis=0,
     )
     if mask is not None:
-        result.storage.placement = {**result.storage.placement, "masked": mask}
+        result.storage.mark(Mark.MASKED, mask)
     written = views.use(machine, result, mask, span)
     gathered.operands["dst"] = Operand("dst", written, span, given=False)
     gathered.writes.append(("dst", written))
@@ -305,7 +304,7 @@ def _mark_intermediates(reads: Sequence[tuple[str, View]], span: Span) -> None:
         storage = view.storage
         made = storage.kind is StorageKind.RESULT and storage.buffer is Buffer.SBUF
         if made and _inside(storage.span, span):
-            storage.placement = {**storage.placement, "intermediate": True}
+            storage.mark(Mark.INTERMEDIATE, True)
 
 
 def _inside(inner: Span, outer: Span) -> bool:
@@ -463,7 +462,7 @@ def _gather_tile(
 
 def compared(machine: Machine, view: View) -> None:
     """A tile is not what an operator has made of tiles that have none."""
-    op = view.storage.placement.get("compared")
+    op = view.storage.marks.get(Mark.COMPARED)
     if isinstance(op, str):
         no_operator(machine, op, view.storage.name, view.storage.span)
 

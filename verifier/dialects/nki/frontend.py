@@ -35,7 +35,7 @@ def prepare(vm: VM, definition: ir.FunctionDef) -> None:
     if not newer(vm.api, "0.2"):
         return
     for decorator in definition.decorators:
-        name = _last(decorator.func if isinstance(decorator, ir.Call) else decorator)
+        name = ir.last_name(decorator.func if isinstance(decorator, ir.Call) else decorator)
         if name in _WRAPPERS:
             _reject(
                 vm,
@@ -66,7 +66,8 @@ def enter(vm: VM, definition: ir.FunctionDef | ir.LambdaExpr, span: Span) -> Non
     if not newer(vm.api, "0.2") or not isinstance(definition, ir.FunctionDef):
         return
     if vm.api == "0.2" and any(
-        _last(d.func if isinstance(d, ir.Call) else d) == "jit" for d in definition.decorators
+        ir.last_name(d.func if isinstance(d, ir.Call) else d) == "jit"
+        for d in definition.decorators
     ):
         _reject(
             vm,
@@ -203,7 +204,7 @@ def _signature(vm: VM, definition: ir.FunctionDef) -> None:
 
 def scan(vm: VM, definition: ir.FunctionDef) -> None:
     """Report the expressions that the front end rejects, and loops that cannot end."""
-    for node in _walk(definition.body):
+    for node in ir.own(definition.body):
         if isinstance(node, ir.While) and isinstance(node.test, ir.Name):
             _endless(vm, definition, node, node.test.id)
         if isinstance(node, ir.Compare) and newer(vm.api, "0.3"):
@@ -231,7 +232,7 @@ def _endless(vm: VM, definition: ir.FunctionDef, loop: ir.While, name: str) -> N
             made = made or (
                 any(isinstance(target, ir.Name) and target.id == name for target in node.targets)
                 and isinstance(value, ir.Call)
-                and _last(value.func) == "register_alloc"
+                and ir.last_name(value.func) == "register_alloc"
             )
         elif isinstance(node, ir.FunctionDef) and _mentions(node.body, name):
             return  # whoever calls it may load the register
@@ -302,22 +303,6 @@ def _reject(
         help=help,
         compiled=True,
     )
-
-
-def _last(node: ir.Expr) -> str:
-    if isinstance(node, ir.Attribute):
-        return node.attr
-    return node.id if isinstance(node, ir.Name) else ""
-
-
-def _walk(body: Sequence[ir.Node]) -> Iterator[ir.Node]:
-    """Every node below in the order of the text, except inside nested functions."""
-    stack = list(reversed(body))
-    while stack:
-        node = stack.pop()
-        yield node
-        if not isinstance(node, ir.FunctionDef):
-            stack.extend(reversed(list(ir.children(node))))
 
 
 __all__ = ["compute", "enter", "instantiate", "nested_slice", "outside", "prepare", "scan"]

@@ -20,7 +20,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
 from verifier.dialects.nki import names
 from verifier.dialects.nki.signatures import generations_with, lookup
@@ -31,6 +31,10 @@ from verifier.source.fragments import implied
 DEFAULT: Final = "0.3"
 #: of Beta 1, and of later generations
 _PACKAGES: Final = ("neuronxcc.nki", "nki")
+
+
+#: what is imported, and the dotted name that each alias is
+Imported: TypeAlias = tuple[set[str], dict[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,25 +54,28 @@ class Features:
 
 def generations_of(tree: ast.AST) -> Callable[[str], str]:
     """The generations of a parsed file's kernels by qualified names; that of the file by ``""``."""
-    imports, aliases = imported(tree)
+    imports, aliases = known = imported(tree)
     both = all(any(_is_under(name, p) for name in imports) for p in _PACKAGES)
+    either = _either(tree) if both else frozenset()
     found: dict[str, str] = {}
 
     def generation(kernel: str) -> str:
-        package = _package(tree, kernel, aliases) if both and kernel else ""
+        package = _package(tree, kernel, aliases, either) if both and kernel else ""
         if package not in found:
-            found[package] = infer_generation(scan_features(tree, package))
+            found[package] = infer_generation(_features(tree, package, known))
         return found[package]
 
     return generation
 
 
-def scan_features(tree: ast.AST, package: str = "") -> Features:
-    """The features of a parsed file. Import aliases are followed, nothing else is.
+def scan_features(tree: ast.AST) -> Features:
+    """The features of a parsed file. Import aliases are followed, nothing else is."""
+    return _features(tree, "", imported(tree))
 
-    ``package``: what is said with the names of that package alone.
-    """
-    imports, aliases = imported(tree)
+
+def _features(tree: ast.AST, package: str, known: Imported) -> Features:
+    """Of what is said with the names of one package alone, if one is given."""
+    imports, aliases = known
     if package:
         imports = {name for name in imports if _is_under(name, package)}
         aliases = {alias: full for alias, full in aliases.items() if _is_under(full, package)}
@@ -93,9 +100,10 @@ def scan_features(tree: ast.AST, package: str = "") -> Features:
     )
 
 
-def _package(tree: ast.AST, kernel: str, aliases: Mapping[str, str]) -> str:
+def _package(
+    tree: ast.AST, kernel: str, aliases: Mapping[str, str], either: Collection[str]
+) -> str:
     """The namespace that a kernel's decorator is from; empty if a name of it may be either's."""
-    either = {alias for alias, packages in _bound(tree).items() if len(packages) > 1}
     for part in kernel.split("."):
         named = (node for node in ast.walk(tree) if getattr(node, "name", None) == part)
         inner = next(named, None)
@@ -114,8 +122,8 @@ def _package(tree: ast.AST, kernel: str, aliases: Mapping[str, str]) -> str:
     return ""
 
 
-def _bound(tree: ast.AST) -> dict[str, set[str]]:
-    """Which of the namespaces the names of a file's imports are bound to."""
+def _either(tree: ast.AST) -> frozenset[str]:
+    """The names of a file's imports that are bound to both of the namespaces."""
     found: dict[str, set[str]] = {}
     for node in ast.walk(tree):
         if isinstance(node, (ast.Import, ast.ImportFrom)):
@@ -124,10 +132,10 @@ def _bound(tree: ast.AST) -> dict[str, set[str]]:
                 for package in _PACKAGES:
                     if _is_under(full, package):
                         found.setdefault(alias, set()).add(package)
-    return found
+    return frozenset(alias for alias, packages in found.items() if len(packages) > 1)
 
 
-def imported(tree: ast.AST) -> tuple[set[str], dict[str, str]]:
+def imported(tree: ast.AST) -> Imported:
     """What is imported (as :class:`Features` has it), and the dotted name that each alias is."""
     imports: set[str] = set()
     aliases: dict[str, str] = {}

@@ -19,7 +19,7 @@ from verifier.source.ir import Span
 from verifier.symbolic import views
 from verifier.symbolic.expr import FALSE, TRUE, Bool, Expr
 from verifier.symbolic.machine import Machine
-from verifier.symbolic.tensors import DType, Operand, StorageKind, View
+from verifier.symbolic.tensors import DType, Mark, Operand, StorageKind, View
 from verifier.symbolic.trace import Operation
 from verifier.symbolic.values import BufferValue, Enumerator, IndexMask, IndexTensor, Missing
 
@@ -93,7 +93,7 @@ def operator(machine: Machine, op: str, left: object, right: object, span: Span)
     found = perform(machine, instruction, arguments, span, op)
     if later and op in COMPARED and isinstance(found, View):
         # a condition is no tile that is compared: who uses it decides what is said
-        found.storage.placement = {**found.storage.placement, "compared": op}
+        found.storage.mark(Mark.COMPARED, op)
     return found
 
 
@@ -103,7 +103,7 @@ def store(
     """``target[...] = value`` (``language.assign``, of a number ``language.fill``), or ``op=``.
 
     A result that is assigned whole to another tile, or added to a sum in PSUM, is that tile as far
-    as memory goes: ``placement["forwarded"]`` of its storage is the view of the tile. It is True
+    as memory goes: :attr:`Mark.FORWARDED` of its storage is the view of the tile. It is True
     where the result goes to another memory or is computed with. The mask of a call whose result is
     assigned is that of the assignment, too: the instruction is generated for these elements alone,
     and what the target held stays elsewhere (Beta 1, "NKI API Masking").
@@ -126,10 +126,7 @@ def store(
         view = views.use(machine, view, mask, value_span)
         if view.storage.kind is StorageKind.RESULT and (mask is not None or view.mask is TRUE):
             same = view.buffer is target.buffer and (op is None or view.buffer is Buffer.PSUM)
-            view.storage.placement = {
-                "forwarded": target if same else True,
-                **view.storage.placement,
-            }
+            view.storage.mark(Mark.FORWARDED, target if same else True)
         operands["value"] = Operand("value", view, value_span)
         reads.append(("value", view))
     if op is not None:
@@ -158,5 +155,5 @@ def _mask_of(value: object) -> IndexMask | Bool | None:
     """The mask of the call that a value is the result of, if that is all that it is."""
     if not isinstance(value, View) or not views.is_whole(value):
         return None
-    mask = value.storage.placement.get("masked")
+    mask = value.storage.marks.get(Mark.MASKED)
     return mask if isinstance(mask, (IndexMask, Bool)) else None

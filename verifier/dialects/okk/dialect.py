@@ -20,14 +20,13 @@ from verifier.symbolic.machine import Call, Machine
 from verifier.symbolic.pretty import pretty
 from verifier.symbolic.python.inputs import Parameter
 from verifier.symbolic.python.kind import Kind
-from verifier.symbolic.python.plain import PlainDialect
+from verifier.symbolic.python.plain import WithoutTensors
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.tensors import View
-from verifier.symbolic.trace import AssumptionKind, LedgerKind
+from verifier.symbolic.trace import AssumptionKind
 from verifier.symbolic.values import AddressType, ApiRef, Managed, Opaque
 
 
-class OkkDialect(PlainDialect):
+class OkkDialect(WithoutTensors):
     """:class:`verifier.symbolic.machine.Dialect` for kernels in the manner of OKKernel.
 
     Local addresses are integers, system addresses :class:`verifier.symbolic.lanes.SystemAddress`;
@@ -92,36 +91,6 @@ class OkkDialect(PlainDialect):
     def api_subscript(self, machine: Machine, api: ApiRef, index: object, span: Span) -> object:
         """No name of the API is subscripted."""
         return Opaque(f"{api.name}[...]")
-
-    def view_attribute(self, machine: Machine, view: View, attr: str, span: Span) -> object | None:
-        """No tensors, no attributes of them."""
-        return None
-
-    def view_method(self, machine: Machine, view: View, method: str, call: Call) -> object | None:
-        """No tensors, no methods of them."""
-        return None
-
-    def subscript(self, machine: Machine, view: View, index: object, span: Span) -> object:
-        """Memory is not subscripted."""
-        return Opaque(f"an item of `{view.name}`")
-
-    def operator(
-        self, machine: Machine, op: str, left: object, right: object, span: Span
-    ) -> object | None:
-        """No operators on tensors."""
-        return None
-
-    def store(
-        self,
-        machine: Machine,
-        target: View,
-        value: object,
-        op: str | None,
-        span: Span,
-        value_span: Span,
-    ) -> None:
-        """Nothing is stored to but by operations."""
-        machine.approximate(LedgerKind.OPAQUE, f"a store to `{target.name}` is not followed", span)
 
     # -- inputs and values ----------------------------------------------------------------
 

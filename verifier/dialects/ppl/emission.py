@@ -14,7 +14,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.instruction import Instruction
 from verifier.symbolic.machine import Call, Machine
 from verifier.symbolic.roles import Elements, Role, Takes
-from verifier.symbolic.tensors import Operand, StorageKind, View
+from verifier.symbolic.tensors import Mark, Operand, StorageKind, View
 from verifier.symbolic.trace import LedgerKind, Operation
 from verifier.symbolic.values import Opaque, Ref
 
@@ -57,7 +57,7 @@ def perform(machine: Machine, instruction: Instruction, bound: Bound, call: Call
             call.span,
             kind=StorageKind.RESULT,
             partition_axis=None,
-            placement={"layout": described.layout},
+            marks={Mark.LAYOUT: described.layout},
         )
         first = bound.signature.parameters[0].name
         operands = {first: Operand(first, made, call.span, given=False), **operands}

@@ -7,7 +7,7 @@ reported at its place.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from verifier.source import ir
 from verifier.source.ir import Span
@@ -54,7 +54,7 @@ def prepare(vm: VM, definition: ir.FunctionDef, module: Module) -> frozenset[Spa
 
 def enter(vm: VM, definition: ir.FunctionDef, span: Span) -> None:
     """Before a function is called: it has to be compiled as well (PPL-A01)."""
-    names = [_last(d.func if isinstance(d, ir.Call) else d) for d in definition.decorators]
+    names = [ir.last_name(d.func if isinstance(d, ir.Call) else d) for d in definition.decorators]
     if "jit" in names:
         return
     vm.check(
@@ -109,7 +109,7 @@ def inner_count(vm: VM, stmt: ir.For, rng: Range) -> tuple[Expr, str] | None:
     if rng.start is not E.const(0) or rng.step is not E.const(1) or rng.stop.is_const:
         return None
     changed = names_of_module(stmt.body).local
-    for node in _walk(stmt.body):
+    for node in ir.own(stmt.body):
         right: ir.Expr | None = None
         if isinstance(node, (ir.BinOp,)) and node.op in ("//", "%"):
             right = node.right
@@ -176,7 +176,7 @@ def _tried(definition: ir.FunctionDef, module: Module, callback: ir.Expr) -> set
     assigned: set[str] = set()
     local: set[str] = set()
     calls: list[ir.Call] = []
-    for node in _walk(found.body):
+    for node in ir.own(found.body):
         if isinstance(node, ir.Call):
             calls.append(node)
         targets: Sequence[ir.Expr] = ()
@@ -220,7 +220,7 @@ def scan(vm: VM, definition: ir.FunctionDef) -> frozenset[Span]:
     Returns the assertions that it drops.
     """
     debug, dropped = _debug(definition), set[Span]()
-    for node in _walk(definition.body):
+    for node in ir.own(definition.body):
         found = _unsupported(node)
         if found:
             _reject(vm, node.span, found, "PPL-C05")
@@ -271,7 +271,7 @@ def _unsupported(node: ir.Node) -> str:
     if isinstance(node, ir.While) and node.orelse:
         return "`else` of a loop"
     if isinstance(node, (ir.For, ir.While)):
-        if any(isinstance(inner, ir.Return) for inner in _walk(node.body)):
+        if any(isinstance(inner, ir.Return) for inner in ir.own(node.body)):
             return "`return` inside a loop"
     return ""
 
@@ -280,10 +280,10 @@ def _loop(vm: VM, node: ir.For) -> None:
     if node.orelse:
         _reject(vm, node.span, "`else` of a loop", "PPL-C04")
     iterable = node.iterable
-    name = _last(iterable.func) if isinstance(iterable, ir.Call) else ""
+    name = ir.last_name(iterable.func) if isinstance(iterable, ir.Call) else ""
     if name not in _RANGES:
         _reject(vm, iterable.span, "a loop over something else than a range", "PPL-C04")
-    for inner in _walk(node.body):
+    for inner in ir.own(node.body):
         call = inner.value if isinstance(inner, ir.ExprStmt) else None
         if (
             isinstance(call, ir.Call)
@@ -311,22 +311,6 @@ def _reject(vm: VM, span: Span, what: str, fact: str) -> None:
         f"{what} cannot be compiled in a kernel",
         facts=(fact,),
     )
-
-
-def _last(node: ir.Expr) -> str:
-    if isinstance(node, ir.Attribute):
-        return node.attr
-    return node.id if isinstance(node, ir.Name) else ""
-
-
-def _walk(body: Sequence[ir.Node]) -> Iterator[ir.Node]:
-    """Every node below in the order of the text, except inside nested functions."""
-    stack = list(reversed(body))
-    while stack:
-        node = stack.pop()
-        yield node
-        if not isinstance(node, ir.FunctionDef):
-            stack.extend(reversed(list(ir.children(node))))
 
 
 __all__ = [

@@ -16,7 +16,7 @@ from verifier.hardware.memories import Buffer
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.machine import Arg, Call, Machine
-from verifier.symbolic.tensors import DType, Operand, StorageKind, View
+from verifier.symbolic.tensors import DType, Mark, Operand, StorageKind, View
 from verifier.symbolic.trace import Operation
 from verifier.symbolic.values import Opaque
 
@@ -90,7 +90,7 @@ def quick_pooling(machine: Machine, call: Call) -> object:
         call.span,
         kind=StorageKind.RESULT,
         partition_axis=None,
-        placement={"layout": "aligned"},
+        marks={Mark.LAYOUT: "aligned"},
     )
     rows = tensors.box(machine, partial, (real[0], real[1], E.const(1), unit), call.span)
     _emit(machine, "quick_pooling.rows", call, given, {"in_tensor": source}, {"partial": rows})
@@ -125,7 +125,7 @@ def _result(
         call.span,
         kind=StorageKind.RESULT,
         partition_axis=None,
-        placement={"layout": "aligned"},
+        marks={Mark.LAYOUT: "aligned"},
     )
 
 

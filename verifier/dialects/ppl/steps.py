@@ -11,7 +11,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic import views
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.machine import Machine
-from verifier.symbolic.tensors import Axis, DType, View
+from verifier.symbolic.tensors import Axis, DType, Mark, View
 from verifier.symbolic.trace import LedgerKind
 
 #: the dimension of channels, which go from lane to lane
@@ -100,7 +100,7 @@ def _own(machine: Machine, view: View) -> list[Expr | None] | None:
     if any(a is not b for a, b in zip(storage.shape, view.frame, strict=True)):
         return None
     n, c, h, w = storage.shape
-    layout = str(storage.placement.get("layout"))
+    layout = str(storage.marks.get(Mark.LAYOUT))
     unit = eu_elements(machine, storage.dtype)
     lanes = machine.chip.lanes
     usual = tensor_strides(lanes, layout, E.const(0), (n, c, h, w), unit)

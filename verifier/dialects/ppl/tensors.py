@@ -21,7 +21,7 @@ from verifier.symbolic import views
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.machine import Arg, Call, Machine
 from verifier.symbolic.pretty import pretty
-from verifier.symbolic.tensors import Axis, DType, View
+from verifier.symbolic.tensors import Axis, DType, Mark, View
 from verifier.symbolic.trace import LedgerKind
 from verifier.symbolic.values import Enumerator, Opaque, SliceValue
 
@@ -115,7 +115,7 @@ def make_tensor(machine: Machine, call: Call) -> object:
         Buffer.LOCAL,
         call.span,
         partition_axis=None,
-        placement={"layout": layout},
+        marks={Mark.LAYOUT: layout},
         argument_spans=spans,
     )
     if real is None:
@@ -173,7 +173,7 @@ def gtensor(machine: Machine, call: Call) -> object:
             Buffer.L2 if l2 else Buffer.HBM,
             call.span,
             partition_axis=None,
-            placement={"layout": "continuous"},
+            marks={Mark.LAYOUT: "continuous"},
             argument_spans=spans,
         )
     view = machine.declared(pointer.value, shape, call.span)

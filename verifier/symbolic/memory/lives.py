@@ -22,10 +22,8 @@ from verifier.symbolic.memory.lifetime import (
     turn_of,
 )
 from verifier.symbolic.memory.presence import Touch, Turn, in_any_trip
-from verifier.symbolic.tensors import Loop, LoopKind, Storage, StorageKind, View
+from verifier.symbolic.tensors import Loop, LoopKind, Mark, Storage, StorageKind, View
 
-#: what the dialect says of tensors that the compiler places all the same
-_UNPLACED = frozenset({"layout", "intermediate", "forwarded", "masked"})
 #: tensors of so many iterations are told apart, if so many live at once
 _OLDEST = 8
 
@@ -274,7 +272,7 @@ def _forwarded(table: Index) -> list[Uses]:
     that tile: there is no copy between them."""
     found = {id(uses.storage): uses for uses in table.storages}
     for uses in table.storages:
-        target = uses.storage.placement.get("forwarded")
+        target = uses.storage.marks.get(Mark.FORWARDED)
         accesses = uses.all
         if not isinstance(target, View) or id(target.storage) not in found or len(accesses) < 2:
             continue
@@ -301,7 +299,8 @@ def lifetimes(table: Index, buffer: Buffer) -> list[Lifetime]:
         if uses.storage.buffer is buffer
         and uses.storage.kind in (StorageKind.ALLOC, StorageKind.RESULT, StorageKind.CONSTANT)
         and uses.storage.address is None
-        and uses.storage.placement.keys() <= _UNPLACED
+        and not uses.storage.placed
+        and Mark.COMPARED not in uses.storage.marks
         and (uses.reads or uses.writes)
         for life in lives(table, uses)
     ]

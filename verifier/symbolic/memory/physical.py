@@ -43,14 +43,9 @@ class Spot:
     byte: Expr
 
 
-def is_placed(storage: Storage) -> bool:
-    """Whether an allocator was asked to place a tensor."""
-    return bool(storage.placement.get("allocator"))
-
-
 def is_counted(storage: Storage) -> bool:
     """Whether an allocator was asked to place the tiles of a tensor with blocks."""
-    return is_placed(storage) and bool(storage.partition_axis)
+    return storage.placed and bool(storage.partition_axis)
 
 
 def places(storage: Storage) -> Places | None:
@@ -103,7 +98,7 @@ def spot(storage: Storage, coords: Sequence[Expr], bank: int) -> Spot | None:
     ``coords``: of the element, in the tensor's own dimensions. ``bank``: bytes of a PSUM bank per
     partition.
     """
-    first = _first(storage, bank) if is_placed(storage) else _addressed(storage)
+    first = _first(storage, bank) if storage.placed else _addressed(storage)
     if first is None or len(coords) != len(storage.shape):
         return None
     blocks = storage.partition_axis or 0
@@ -179,7 +174,6 @@ __all__ = [
     "Places",
     "Spot",
     "is_counted",
-    "is_placed",
     "is_told",
     "places",
     "spot",

@@ -6,7 +6,7 @@ from verifier.hardware.chips import Chip
 from verifier.hardware.targets import Target
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
-from verifier.symbolic.tensors import Storage
+from verifier.symbolic.tensors import Mark, Storage
 
 
 def banks(storage: Storage, target: Target) -> Expr:
@@ -34,7 +34,7 @@ def lane_bytes(chip: Chip, storage: Storage) -> Expr:
     def padded(elements: Expr) -> Expr:
         return E.ceildiv(elements * size, 8 * unit) * unit
 
-    layout = storage.placement.get("layout")
+    layout = storage.marks.get(Mark.LAYOUT)
     if layout == "row-aligned":
         return n * slots * h * padded(w)
     if layout == "aligned":

@@ -23,7 +23,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr, Sym
 from verifier.symbolic.lanes import SystemAddress
 from verifier.symbolic.python.pins import ChoicePin, Pin, RangePin, TensorPin, ValuePin
-from verifier.symbolic.tensors import Axis, DType, Storage, StorageKind, View
+from verifier.symbolic.tensors import Axis, DType, Mark, Storage, StorageKind, View
 
 #: the last dtype that a free tensor may have (the host-only ones come after it)
 FREE_DTYPES = dt.CODES["float4_e2m1fn_x4"]
@@ -223,7 +223,7 @@ class Inputs:
     def declare(self, p: Parameter, shape: tuple[Expr, ...]) -> View:
         """A tensor of that shape in HBM that the parameter is; its elements are all there.
 
-        What a contract says of it may be another shape: ``placement`` has the elements of that.
+        What a contract says of it may be another shape: ``marks`` have the elements of that.
         """
         there, known = E.const(1), p.declared_shape or (None,)
         for size in known:
@@ -238,7 +238,7 @@ class Inputs:
             span=p.span,
             kind=StorageKind.INPUT,
             initialised=True,
-            placement={} if None in known else {"elements": there},
+            marks={} if None in known else {Mark.ELEMENTS: there},
         )
         self.storages.append(storage)
         axes = []
@@ -261,7 +261,7 @@ class Inputs:
         """The start of a buffer in system memory.
 
         What a contract does not declare is not known: the buffer is as large as need be then
-        (``placement["declared"]`` is False), and its one dimension counts bytes.
+        (:attr:`Mark.DECLARED` is False), and its one dimension counts bytes.
         """
         p.kind = InputKind.ADDRESS
         if p.address is None:
@@ -280,7 +280,7 @@ class Inputs:
                 span=p.span,
                 kind=StorageKind.INPUT,
                 initialised=True,
-                placement={"declared": declared is not None},
+                marks={Mark.DECLARED: declared is not None},
             )
             self.storages.append(storage)
             p.address = SystemAddress(storage, E.const(0))

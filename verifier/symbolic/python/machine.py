@@ -16,7 +16,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.dialect import Dialect
 from verifier.symbolic.expr import Expr, Sym
 from verifier.symbolic.python.faults import Faults
-from verifier.symbolic.tensors import Axis, DType, Loop, LoopKind, Storage, StorageKind, View
+from verifier.symbolic.tensors import Axis, DType, Loop, LoopKind, Mark, Storage, StorageKind, View
 from verifier.symbolic.trace import Assumption, AssumptionKind, Operation
 
 
@@ -59,6 +59,7 @@ class DeviceMachine(Faults):
         partition_axis: int | None = 0,
         address: tuple[Expr, Expr] | None = None,
         placement: Mapping[str, object] | None = None,
+        marks: Mapping[Mark, object] | None = None,
         initialised: bool = False,
         argument_spans: Mapping[str, Span] | None = None,
     ) -> View:
@@ -79,6 +80,7 @@ class DeviceMachine(Faults):
             initialised=initialised,
             depth=self.depth,
             placement=dict(placement or {}),
+            marks=dict(marks or {}),
             argument_spans=dict(argument_spans or {}),
         )
         # A body that runs again (to confirm a guess about a loop) makes the same tensors again.

@@ -72,7 +72,7 @@ def of_annotation(vm: VM, p: Parameter, noted: Noted, make: Make) -> object:
     if items is not None:
         p.kind = InputKind.TUPLE
         return tuple(_item(vm, p, k, Noted(t, noted.module), make) for k, t in enumerate(items))
-    what = _last(noted.node.value if isinstance(noted.node, ir.Subscript) else noted.node)
+    what = ir.last_name(noted.node.value if isinstance(noted.node, ir.Subscript) else noted.node)
     if what in _TABLES or (what in _LISTS and "." in p.name):
         return Opaque(f"`{p.name}`", given=True)
     if what in _TUPLES:
@@ -125,21 +125,14 @@ def _input(
 # ------------------------------------------------------------------------ annotations
 
 
-def _last(node: ir.Expr) -> str:
-    """The last part of a dotted name."""
-    if isinstance(node, ir.Attribute):
-        return node.attr
-    return node.id if isinstance(node, ir.Name) else ""
-
-
 def _optional(node: ir.Expr) -> ir.Expr | None:
     """``X`` of ``Optional[X]``, ``X | None`` and ``Union[X, None]``."""
-    if isinstance(node, ir.Subscript) and _last(node.value) == "Optional":
+    if isinstance(node, ir.Subscript) and ir.last_name(node.value) == "Optional":
         return node.index
     options: Sequence[ir.Expr] = ()
     if isinstance(node, ir.BinOp) and node.op == "|":
         options = (node.left, node.right)
-    elif isinstance(node, ir.Subscript) and _last(node.value) == "Union":
+    elif isinstance(node, ir.Subscript) and ir.last_name(node.value) == "Union":
         options = node.index.elements if isinstance(node.index, ir.TupleExpr) else ()
     rest = [o for o in options if not (isinstance(o, ir.Const) and o.value is None)]
     return rest[0] if len(rest) == 1 and len(options) == 2 else None
@@ -147,7 +140,7 @@ def _optional(node: ir.Expr) -> ir.Expr | None:
 
 def _tuple_of(node: ir.Expr) -> Sequence[ir.Expr] | None:
     """The types of the items of a tuple of known length."""
-    if not isinstance(node, ir.Subscript) or _last(node.value) not in _TUPLES:
+    if not isinstance(node, ir.Subscript) or ir.last_name(node.value) not in _TUPLES:
         return None
     items = node.index.elements if isinstance(node.index, ir.TupleExpr) else (node.index,)
     if any(isinstance(item, ir.Const) and item.value is ... for item in items):

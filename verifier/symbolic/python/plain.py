@@ -10,8 +10,10 @@ from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.dialect import Declare, GridAxis
 from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.machine import Call, Machine
 from verifier.symbolic.tensors import LoopKind, View
-from verifier.symbolic.values import ApiRef, DeviceData, HostUse, Range
+from verifier.symbolic.trace import LedgerKind
+from verifier.symbolic.values import ApiRef, DeviceData, HostUse, Opaque, Range
 
 if TYPE_CHECKING:
     from verifier.source.project import Module
@@ -107,3 +109,37 @@ class PlainDialect:
     def closed(self, owner: ApiRef, attr: str) -> frozenset[str] | None:
         """Not known."""
         return None
+
+
+class WithoutTensors(PlainDialect):
+    """The hooks of a front end whose kernels have no tensors as values."""
+
+    def view_attribute(self, machine: Machine, view: View, attr: str, span: Span) -> object | None:
+        """No tensors, no attributes of them."""
+        return None
+
+    def view_method(self, machine: Machine, view: View, method: str, call: Call) -> object | None:
+        """No tensors, no methods of them."""
+        return None
+
+    def subscript(self, machine: Machine, view: View, index: object, span: Span) -> object:
+        """Memory is not subscripted."""
+        return Opaque(f"an item of `{view.name}`")
+
+    def operator(
+        self, machine: Machine, op: str, left: object, right: object, span: Span
+    ) -> object | None:
+        """No operators on tensors."""
+        return None
+
+    def store(
+        self,
+        machine: Machine,
+        target: View,
+        value: object,
+        op: str | None,
+        span: Span,
+        value_span: Span,
+    ) -> None:
+        """Nothing is stored to but by operations."""
+        machine.approximate(LedgerKind.OPAQUE, f"a store to `{target.name}` is not followed", span)
