@@ -39,6 +39,8 @@ from verifier.hardware.targets import Target
 from verifier.symbolic import expr as E
 from verifier.symbolic.effects import ACCUMULATORS, Carried, Decides, Folded, Index, Line, Reads
 from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.memory.content import stored_to
+from verifier.symbolic.memory.deciding import USED, undescribed
 from verifier.symbolic.memory.index import (
     Access,
     is_matmul,
@@ -46,7 +48,6 @@ from verifier.symbolic.memory.index import (
 )
 from verifier.symbolic.memory.index import Index as Table
 from verifier.symbolic.regions import exists
-from verifier.symbolic.roles import INDEX
 from verifier.symbolic.tensors import LoopKind, Storage, StorageKind, View
 from verifier.symbolic.trace import Operation
 
@@ -297,7 +298,7 @@ class _Seen:
         instruction = operation.instruction
         entries = instruction.footprint.reads_of(access.role) if instruction is not None else ()
         if not entries:
-            yield Read(access, "it is an index" if access.role.endswith(INDEX) else "it is used")
+            yield Read(access, undescribed(access.role))
         for entry in entries:
             yield from self._entry(access, entry)
 
@@ -335,23 +336,23 @@ class _Seen:
         known = self._table.assumed(access.order).also(access.path, ())
         elsewhere = E.FALSE if known.decide(fits) is True else E.not_(fits)
         if self._visible(target.storage):
-            why = f"it is stored to `{target.name}`"
+            why = stored_to(target.name)
             if elsewhere is not E.FALSE:
                 yield Read(narrowed(access, elsewhere, None), why, sure=False)
                 access = narrowed(access, fits, None)
             yield Read(access, why, sure=sure)
             return
         if not target.exact:
-            yield Read(access, "it is used", sure=False)
+            yield Read(access, USED, sure=False)
             return
         place = _place(fate, access.operation, _index(target))
         if place is None or len(place) != len(access.view.axes) or not sure:
-            yield Read(access, "it is used", fate, fate.to, sure=False)
+            yield Read(access, USED, fate, fate.to, sure=False)
             return
         if elsewhere is not E.FALSE:
             # where sizes are not what they have to be, any element may go anywhere
             other = narrowed(access, elsewhere, None)
-            yield Read(other, "it is used", fate, fate.to, sure=False)
+            yield Read(other, USED, fate, fate.to, sure=False)
             access = narrowed(access, fits, None)
         yield Read(access, fate=fate, to=fate.to)
 

@@ -1,10 +1,10 @@
 """What becomes of elements in local memory that mean nothing.
 
 What is undefined may be moved and computed upon: what is made of it is undefined, element by
-element, as the description of the function says, and nothing else. It is a fault where it decides:
-where it is stored to system memory, or goes into a window or a product. What is read there was
-written, and the last write to it was not of something undefined: each that may have been is
-followed by another one, whatever that wrote.
+element, as the description of the function says, and nothing else. Where it decides is the policy
+of :mod:`verifier.symbolic.memory.deciding`; so is why it is followed here by lane and byte. What is
+read there was written, and the last write to it was not of something undefined: each that may have
+been is followed by another one, whatever that wrote.
 
 What comes round in a loop is taken to be defined at first, then as far as the round before found it
 to be, until a round finds what was taken.
@@ -25,7 +25,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.effects import Carried, Index
 from verifier.symbolic.expr import Bool, Expr, Sym
 from verifier.symbolic.lanes import Quad, SystemTensor
-from verifier.symbolic.memory.content import stored
+from verifier.symbolic.memory.deciding import USED, taken
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,18 +98,16 @@ class Threat:
 
 def why_it_decides(read: Use) -> str:
     """Why what is undefined must not be read, as messages say it; empty where it is carried on."""
-    role = read.touch.role
-    entries = kit.described(read.operation).footprint.reads_of(role)
-    if not entries:
-        return "it is used"
-    for entry in entries:
-        if not isinstance(entry.fate, Carried):
-            return "it is used"
-        to = next((t for t in read.operation.touches if t.role == entry.fate.to and t.writes), None)
-        if to is None:
-            return "it is used"
-        if isinstance(to.tensor, SystemTensor):
-            return stored(read.operation, to.role)
+
+    def sees(to: str) -> bool | None:
+        found = next((t for t in read.operation.touches if t.role == to and t.writes), None)
+        return None if found is None else isinstance(found.tensor, SystemTensor)
+
+    for found in taken(read.operation, read.touch.role, sees):
+        if found.why:
+            return found.why
+        if found.entry is None or not isinstance(found.entry.fate, Carried):
+            return USED
     return ""
 
 

@@ -22,6 +22,7 @@ from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.lanes import LocalTensor
+from verifier.symbolic.memory.deciding import USED
 from verifier.symbolic.memory.events import UndefinedLanes
 from verifier.symbolic.memory.known import Known
 from verifier.symbolic.tensors import Loop
@@ -148,7 +149,7 @@ class _Reads:
         spoilers = list(self.spoilt.values())
         threats = list(spoilt.threats(chip, read, point, spoilers, table.writes))
         why = spoilt.why_it_decides(read)
-        judged = [self._spoils(read, point, each, why or "it is used") for each in threats]
+        judged = [self._spoils(read, point, each, why or USED) for each in threats]
         if why or spoilt.result(table, read) is None or (clean and not threats):
             return [*own, *judged], None, ()
         formula = self._defined(read, point, clean, threats)

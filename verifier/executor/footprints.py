@@ -26,6 +26,7 @@ from verifier.symbolic.effects import (
     Writes,
 )
 from verifier.symbolic.expr import Expr
+from verifier.symbolic.memory.deciding import undescribed
 from verifier.symbolic.roles import INDEX
 from verifier.symbolic.tensors import View
 from verifier.symbolic.trace import Operation
@@ -33,10 +34,6 @@ from verifier.symbolic.trace import Operation
 #: for each element, the number of the read that it is undefined by, or 0
 Lost = NDArray[np.int32]
 Mask = NDArray[np.bool_]
-
-#: of tiles of indices, of functions without a description
-_INDEX: Final = Decides("it says which elements are meant")
-_UNKNOWN: Final = Decides("what becomes of it is not known")
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,10 +153,8 @@ def route_to(
 def routes_of(operation: Operation, bounds: Mapping[str, Bound], role: str) -> list[Route]:
     """What becomes of an operand."""
     instruction = operation.instruction
-    if INDEX in role:
-        return [Route(_WHOLE, _INDEX.why)]
-    if instruction is None:
-        return [Route(_WHOLE, _UNKNOWN.why)]
+    if instruction is None or INDEX in role:
+        return [Route(_WHOLE, undescribed(role))]
     base, item, _ = role.partition("[")
     call: Operation | _Call = operation
     if item:

@@ -18,7 +18,7 @@ from verifier.executor.lanes import ByteMemory, Bytes, Place, Quad
 from verifier.hardware.memories import Buffer
 from verifier.symbolic import expr as E
 from verifier.symbolic.effects import Decides, Reads
-from verifier.symbolic.memory.content import stored
+from verifier.symbolic.memory.deciding import Taken, taken
 from verifier.symbolic.memory.events import UndefinedLanes
 from verifier.symbolic.trace import Operation
 
@@ -124,8 +124,8 @@ def follow(
         fates = _fates(operation, role, roles)
         for memory, place in parts:
             lost = memory.undefined(place, new)
-            for why, entry in fates:
-                route = _route(entry, operation, place.shape, roles)
+            for fate in fates:
+                why, route = fate.why, _route(fate.entry, operation, place.shape, roles)
                 sure = route is None or route.part.sure
                 if not sure and not bool(lost.all()):
                     continue  # what is undefined may not be what is taken
@@ -187,25 +187,13 @@ def _first(
     return _First(operation, role, partly, spoiled, waits)
 
 
-def _fates(
-    operation: Operation, role: str, roles: Mapping[str, Used]
-) -> list[tuple[str, Reads | None]]:
-    """What becomes of what is read, each with why it decides there, if it does."""
-    instruction = operation.instruction
-    entries = [] if instruction is None else list(instruction.footprint.reads_of(role))
-    entries = [entry for entry in entries if holds(entry.when, operation)]
-    if not entries:
-        return [("it is used", None)]
-    found: list[tuple[str, Reads | None]] = []
-    for entry in entries:
-        if isinstance(entry.fate, Decides):
-            found.append((entry.fate.why, entry))
-            continue
-        target = roles.get(entry.fate.to)
+def _fates(operation: Operation, role: str, roles: Mapping[str, Used]) -> list[Taken]:
+    """What becomes of what is read."""
+
+    def sees(to: str) -> bool | None:
+        target = roles.get(to)
         if target is None or len(target.parts) > 1:
-            found.append(("it is used", None))
-        elif target.region.memory.full:
-            found.append((stored(operation, entry.fate.to), entry))
-        else:
-            found.append(("", entry))
-    return found
+            return None
+        return target.region.memory.full
+
+    return [*taken(operation, role, sees, lambda entry: holds(entry.when, operation))]

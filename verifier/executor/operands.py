@@ -29,6 +29,7 @@ from verifier.symbolic.effects import Effect
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.instruction import Trait
 from verifier.symbolic.memory.content import skips, written
+from verifier.symbolic.memory.deciding import AN_INDEX
 from verifier.symbolic.memory.events import Added, Awaited, Outside
 from verifier.symbolic.roles import INDEX
 from verifier.symbolic.tensors import Storage, StorageKind, View
@@ -313,7 +314,7 @@ def execute(machine: ConcreteMachine, operation: Operation) -> None:
             bounds[f"{role}{number}"] = found = bound_of(machine, view)
             if not _written(found):
                 index = role.removesuffix(INDEX)
-                machine.origins.decided(operation, index, found, "it is an index")
+                machine.origins.decided(operation, index, found, AN_INDEX)
     for role, operand in operation.operands.items():
         if isinstance(operand.value, View):
             bounds[role] = bound_of(machine, operand.value)

@@ -34,6 +34,7 @@ from verifier.executor.regions import Geometry
 from verifier.executor.semantics.casts import NUMPY
 from verifier.executor.session import Kernel, active
 from verifier.executor.tiles import Tensor, call_of
+from verifier.symbolic.memory.deciding import USED
 from verifier.symbolic.memory.events import Origin, UndefinedRead
 from verifier.symbolic.values import ApiRef, DeviceLoop, Register
 
@@ -234,7 +235,7 @@ def _register_alloc(ref: ApiRef, args: tuple[Any, ...], keywords: dict[str, Any]
 
     def unset() -> None:
         used = places.here().span
-        machine.meet(UndefinedRead(Origin(name, made.span, used, False), used, "it is used"))
+        machine.meet(UndefinedRead(Origin(name, made.span, used, False), used, USED))
 
     return RegisterProxy(unset=unset, held=held)
 

@@ -40,6 +40,9 @@ DTYPES: Final[dict[str, tuple[int, str]]] = {
     "float20": (4, "host"),
 }
 
+#: elements in one of a packed type
+PACK: Final = 4
+
 NAMES: Final[tuple[str, ...]] = tuple(DTYPES)
 #: of programs of the host, which no tensor of a device has
 HOST: Final = frozenset(name for name, (_, kind) in DTYPES.items() if kind == "host")

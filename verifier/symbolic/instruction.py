@@ -333,6 +333,9 @@ class Instruction:
     #: facts: as many elements come as go; until which generation axes of size 1 are repeated
     counted: tuple[str, ...] = ()
     repeats_until: str = ""
+    #: the order that it puts axes in, by rank; facts: there is no other rank, and no other order
+    turns: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    turned: str = ""
     #: until which generation a result of a lower rank was padded
     pads_until: str = ""
     #: from which generation on rows may be shorter than those of the hardware, and lie in planes

@@ -22,22 +22,22 @@ from verifier.symbolic.trace import Operation
 
 _HALVES: Final = frozenset(code for code, size in dt.ITEMSIZE.items() if size == 2)
 _POSITIONS: Final = dt.codes("uint32")
-_AXES: Final = {2: (1, 0), 3: (2, 1, 0), 4: (3, 1, 2, 0)}
 
 
 def _dma_transpose_shape(op: Operation, target: Target) -> Iterator[Check]:
     src, dst = op.view("src"), op.view("dst")
     if src is None or not op.known("axes"):
         return
-    rank = src.rank
-    expected = _AXES.get(rank)
+    rank, described = src.rank, kit.described(op)
+    expected = described.turns.get(rank)
+    ranks = kit.alternatives(sorted(described.turns))
     yield check(
         op,
         "src",
         E.truth(expected is not None),
-        "rank of src is 2, 3 or 4",
-        "a DMA transposes tensors of 2, 3 or 4 dimensions",
-        "DTR01",
+        f"rank of src is {ranks}",
+        f"a DMA transposes tensors of {ranks} dimensions",
+        described.turned,
         values=(("rank of src", E.const(rank)),),
     )
     if expected is None:
@@ -53,7 +53,7 @@ def _dma_transpose_shape(op: Operation, target: Target) -> Iterator[Check]:
             matches,
             f"axes == {expected}",
             "a DMA transposes by exchanging the first and the last axis",
-            "DTR01",
+            described.turned,
             about=(),
         )
     pads_until = kit.described(op).pads_until
@@ -195,7 +195,7 @@ register(
 def _dma_transpose_size(op: Operation, target: Target) -> Iterator[Check]:
     src = op.view("src")
     mode = kit.choice(op.value("dge_mode"))
-    if src is None or src.rank not in _AXES or op.generation.fits_tiles:
+    if src is None or src.rank not in kit.described(op).turns or op.generation.fits_tiles:
         return
     if src.indirect:
         yield from _indirect(op, src, mode, target)

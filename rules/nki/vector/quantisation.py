@@ -8,6 +8,7 @@ from rules.nki import kinds, kit
 from rules.nki.kit import check, register
 from rules.nki.matmul.mx import scales_fit
 from rules.nki.samples import kernel
+from verifier.hardware import dtypes as dt
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, On, Rule
 from verifier.symbolic import expr as E
@@ -25,9 +26,9 @@ def _quantize_shape(op: Operation, target: Target) -> Iterator[Check]:
         E.and_(
             kit.divisible(src.partitions, target.quadrant),
             E.le(src.partitions, target.partitions),
-            kit.divisible(src.free, 4),
+            kit.divisible(src.free, dt.PACK),
         ),
-        f"partitions of src are a multiple of {target.quadrant} and src free size of 4",
+        f"partitions of src are a multiple of {target.quadrant} and src free size of {dt.PACK}",
         "src does not consist of whole scaling groups",
         "QMX03",
         values=(("partitions of src", src.partitions), ("src free size", src.free)),
@@ -36,8 +37,9 @@ def _quantize_shape(op: Operation, target: Target) -> Iterator[Check]:
         yield check(
             op,
             "dst",
-            E.and_(E.eq(dst.partitions, src.partitions), E.eq(dst.free * 4, src.free)),
-            "partitions of dst == partitions of src and dst free size == src free size / 4",
+            E.and_(E.eq(dst.partitions, src.partitions), E.eq(dst.free * dt.PACK, src.free)),
+            "partitions of dst == partitions of src and "
+            f"dst free size == src free size / {dt.PACK}",
             "dst does not have one packed element for four of src",
             "QMX04",
             values=(
@@ -52,7 +54,7 @@ def _quantize_shape(op: Operation, target: Target) -> Iterator[Check]:
         yield check(
             op,
             "dst_scale",
-            E.and_(E.eq(scale.free * 4, src.free), scales_fit(scale, src, target)),
+            E.and_(E.eq(scale.free * dt.PACK, src.free), scales_fit(scale, src, target)),
             "dst_scale has a quarter of the src free size and reaches into its last quadrant",
             "dst_scale does not match src",
             "QMX05",

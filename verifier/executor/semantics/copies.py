@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Final
 
 import numpy as np
 
@@ -198,13 +197,11 @@ def dma_copy(op: Operation, io: IO) -> None:
     put(io, "dst", source)
 
 
-_TRANSPOSES: Final = {2: (1, 0), 3: (2, 1, 0), 4: (3, 1, 2, 0)}
-
-
 @semantics("isa.dma_transpose")
 def dma_transpose(op: Operation, io: IO) -> None:
     source = io.read_raw("src")
-    axes = option(io, "axes") or _TRANSPOSES.get(source.ndim)
+    turns = op.instruction.turns if op.instruction is not None else {}
+    axes = option(io, "axes") or turns.get(source.ndim)
     if axes is None or len(axes) != source.ndim:
         raise SemanticsMissing(op.name, f"of rank {source.ndim}")
     put(io, "dst", np.ascontiguousarray(source.transpose(axes)))

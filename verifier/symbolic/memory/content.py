@@ -96,9 +96,14 @@ def stored(operation: Operation, role: str) -> str:
     """How messages say that something is stored to what an operand is."""
     for touch in operation.touches:
         if touch.role == role and isinstance(touch.tensor, SystemTensor):
-            return f"it is stored to `{touch.tensor.address.storage.name}`"
+            return stored_to(touch.tensor.address.storage.name)
     view = operation.view(role)
-    return f"it is stored to `{view.name}`" if view is not None else "it is stored"
+    return stored_to(view.name) if view is not None else "it is stored"
+
+
+def stored_to(name: str) -> str:
+    """How messages say that something is stored to a tensor."""
+    return f"it is stored to `{name}`"
 
 
 def combines(operation: Operation) -> str:

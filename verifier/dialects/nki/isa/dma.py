@@ -67,15 +67,19 @@ def _folds(call: Call) -> Effect:
     return Effect.SETS if call.value("dst_rmw_op") is None else Effect.ADDS
 
 
+#: a DMA exchanges the first axis with the last
+_TURNS: Final = {2: (1, 0), 3: (2, 1, 0), 4: (3, 1, 2, 0)}
+
+
 def _axes_exchanged(call: Call, index: Index) -> Index | None:
-    """The axes that are asked for; without that the first with the last."""
+    """The axes that are asked for, or those that a DMA exchanges."""
     view, axes = call.view("src"), call.value("axes")
     if view is None or view.rank != len(index):
         return None
     rank = view.rank
     order = [integer(axis) for axis in axes] if isinstance(axes, tuple) and axes else None
-    if order is None and 2 <= rank <= 4:
-        order = [rank - 1, *range(1, rank - 1), 0]
+    if order is None and rank in _TURNS:
+        order = [*_TURNS[rank]]
     if order is None or sorted(axis if axis is not None else -1 for axis in order) != [
         *range(rank)
     ]:
@@ -150,6 +154,8 @@ DMA_TRANSPOSE: Final = Instruction(
     ),
     result=Turned("src"),
     traits=frozenset({Trait.DMA, Trait.TURNS}),
+    turns=_TURNS,
+    turned="NKI-DTR01",
     pads_until="0.4",  # NKI-DTR02
     shortens_since="0.6",  # NKI-DTR05, NKI-DTR06
     flattens="NKI-DTR09",
