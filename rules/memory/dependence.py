@@ -14,7 +14,6 @@ from rules.memory.order import (
     Barriers,
     Foreign,
     disordered,
-    needs_order,
     reader,
     reads_of_others,
     result_of,
@@ -143,8 +142,8 @@ def _overlapping_writes(
             loop = first.loops[level]
             if loop is not second.loops[level]:
                 continue
-            both = writing(table, first), writing(table, second)
-            if beside is not ITERATIONS and not needs_order(*both):
+            deed = writing(table, first)
+            if beside is not ITERATIONS and not deed.needs_order(writing(table, second)):
                 continue
             if beside is ITERATIONS and result_of(table, first.operation, loop):
                 continue

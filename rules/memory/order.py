@@ -2,9 +2,9 @@
 
 Two accesses of one element by different instances, one of which writes, need an order: a barrier
 between them that both instances go through. Instances count the barriers that they have gone
-through: two accesses are ordered exactly when the counts differ. Two sums that the memory makes
-with one operator, and two writes of one value, need none (:func:`needs_order`, :func:`ordered`).
-The symbolic check asks this of the accesses in the text, the monitor of those of a run.
+through: two accesses are ordered exactly when the counts differ (:func:`ordered`). Whether it
+matters which comes first, what they do says (:meth:`Deed.needs_order`). The symbolic check asks
+this of the accesses in the text, the monitor of those of a run.
 
 An exchange in which each of two cores sends to the other is a barrier, too: neither goes on before
 the other has come. What other exchanges order is not known.
@@ -25,18 +25,6 @@ from verifier.symbolic.tensors import Loop, LoopKind
 from verifier.symbolic.trace import Operation, Trace
 
 
-def needs_order(first: Deed, second: Deed) -> bool:
-    """Whether it matters which of two instances comes to an element first."""
-    if not (first.writes or second.writes):
-        return False
-    if first.combines or second.combines:
-        return first.combines != second.combines
-    if not (first.writes and second.writes):
-        return True
-    same = first.value is not None and first.value == second.value
-    return not (same or (first.made is not None and first.made == second.made))
-
-
 def ordered(mine: Expr, its: Expr) -> Bool:
     """Whether a barrier is between two accesses, each of which so many barriers come before."""
     return E.ne(mine, its)
@@ -55,7 +43,7 @@ def reader(met: Met) -> tuple[Visit, Visit]:
 def disordered(met: Met) -> bool:
     """Whether two accesses of a run need an order that they do not have."""
     first, second = met.first, met.second
-    if first.instance == second.instance or not needs_order(first.deed, second.deed):
+    if first.instance == second.instance or not first.deed.needs_order(second.deed):
         return False
     return ordered(E.const(first.waited), E.const(second.waited)) is not E.TRUE
 
@@ -221,7 +209,7 @@ def reads_of_others(table: Index, uses: Uses, barriers: Barriers) -> Iterator[Fo
     for read in (*uses.reads, *uses.targets):
         deed = _reading(read)
         for write, its in written:
-            if not needs_order(deed, its):
+            if not deed.needs_order(its):
                 continue
             tied = barriers.tied(read, write)
             if tied is not None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from rules.memory.cases import Copy, apart, before, common_loops, contains, copy, covered, dominates
-from rules.memory.order import needs_order, result_of, writing
+from rules.memory.order import result_of, writing
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool
 from verifier.symbolic.memory.index import Access, Index, Uses, tensor
@@ -60,7 +60,7 @@ def winners(table: Index, uses: Uses, level: int) -> Iterator[Winner]:
             for position, first in enumerate(inside)
             for second in inside[position:]
             if not (first.operation.adds and second.operation.adds)
-            and needs_order(writing(table, first), writing(table, second))
+            and writing(table, first).needs_order(writing(table, second))
             and not _seen_within(uses, again, second)
         ]
         around = again[0].loops[: level + 1]

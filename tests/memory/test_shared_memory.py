@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rules.memory.order import disordered, needs_order
+from rules.memory.order import disordered
 from verifier.engine import analyze_file
 from verifier.executor import simulate
 from verifier.executor.machine import Options
@@ -36,7 +36,7 @@ READ, PLAIN, ADD, MAX = Deed(False), Deed(True), Deed(True, "add"), Deed(True, "
     ],
 )
 def test_which_deeds_need_an_order(first: Deed, second: Deed, needs: bool) -> None:
-    assert needs_order(first, second) is needs_order(second, first) is needs
+    assert first.needs_order(second) is second.needs_order(first) is needs
     span = Span("k.py", 1, 1, 1, 2)
     for instance, waited, wrong in (((1,), 2, needs), ((1,), 3, False), ((0,), 2, False)):
         visits = Visit(span, (0,), 2, first), Visit(span, instance, waited, second)

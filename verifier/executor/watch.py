@@ -27,10 +27,11 @@ from verifier.executor.regions import Gather, Geometry
 from verifier.executor.transfers import overlapping
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
-from verifier.symbolic.memory.content import constant, folded, moved
+from verifier.symbolic.memory.content import combines, constant, folded, moved
 from verifier.symbolic.memory.events import (
     CarriedRead,
     CarriedWrite,
+    Deed,
     Displaced,
     Filled,
     Met,
@@ -128,9 +129,9 @@ class Watch:
         self._found: WeakKeyDictionary[Memory, list[Cells] | None] = WeakKeyDictionary()
         #: by time and tensor: what read it, in which role
         self._readers: dict[tuple[int, int], tuple[Operation, str]] = {}
-        #: tiles on chip that several iterations have written, and what an operation writes there
+        #: tiles on chip that several iterations have written, and what was done there, by time
         self._left: WeakKeyDictionary[Memory, Left[_Turn]] = WeakKeyDictionary()
-        self._numbers: dict[int, int | float] = {}
+        self._deeds: dict[int, Deed] = {}
         #: what is folded over the iterations of loops: of which
         self._folded: WeakKeyDictionary[Memory, frozenset[_Turn]] = WeakKeyDictionary()
         #: by program instance: which tiles that share places were written last
@@ -349,15 +350,13 @@ class Watch:
         """A tile is written: note where an earlier iteration wrote something else."""
         memory, box = found.memory, self._box(found)
         stamps = self._stamps[memory]
-        number = constant(operation) if not adds else None
-        if number is not None:
-            self._numbers[self.clock] = number
+        deed = Deed(True, combines(operation), None if adds else constant(operation))
+        self._deeds[self.clock] = deed
 
         def differ(moments: Values) -> Values:
-            if number is None:
-                return moments
-            alike = [m for m in np.unique(moments) if self._numbers.get(int(m)) == number]
-            return np.where(np.isin(moments, alike), 0, moments)
+            when = [int(moment) for moment in np.unique(moments[moments > 0])]
+            alike = [m for m in when if not deed.needs_order(self._deeds[m])]
+            return np.where(np.isin(moments, alike), 0, moments) if alike else moments
 
         left = self._left.get(memory)
         if left is None:

@@ -197,7 +197,8 @@ class Overlapped:
 
 @dataclass(frozen=True, slots=True)
 class Deed:
-    """What is done to an element that several instances see: it is read, or also written.
+    """What is done to an element that several come to, instances or iterations: it is read, or also
+    written.
 
     ``combines``: the operator with which the memory adds to what is there; empty: it does not.
     ``value``: the number that is written, if that is known; ``made``: how it is made, as a number.
@@ -207,6 +208,21 @@ class Deed:
     combines: str = ""
     value: int | float | None = None
     made: int | None = None
+
+    def needs_order(self, other: Deed) -> bool:
+        """Whether it matters which of two comes to the element first, or last.
+
+        Sums that the memory makes with one operator, and writes of one value, may come in any
+        order.
+        """
+        if not (self.writes or other.writes):
+            return False
+        if self.combines or other.combines:
+            return self.combines != other.combines
+        if not (self.writes and other.writes):
+            return True
+        same = self.value is not None and self.value == other.value
+        return not (same or (self.made is not None and self.made == other.made))
 
 
 @dataclass(frozen=True, slots=True)
