@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.commands import ROOT, python
+from tests.rules.made_up.interpreter import DESCRIPTOR
 
 _MADE_UP = ROOT / "tests/rules/made_up"
 #: what is told of it in the files that list dialects: after what, and what
@@ -142,6 +143,12 @@ def checked(tree: Path, path: Path, *more: str) -> tuple[dict[str, Any], list[di
     assert report["errors"] == []
     [kernel] = report["kernels"]
     return kernel, report["diagnostics"]
+
+
+def test_what_follows_from_its_descriptor_is_not_said_again() -> None:
+    assert DESCRIPTOR.packages == {"vec"}
+    assert DESCRIPTOR.spoken("vec") == "Vec"
+    assert [target.name for target in DESCRIPTOR.targets((), "scaled", list, {}, ())] == ["trn2"]
 
 
 def test_its_kernels_are_found(tree: Path, tmp_path: Path) -> None:

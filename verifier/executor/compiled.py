@@ -15,7 +15,7 @@ from verifier.symbolic.values import ApiRef
 
 
 def compiled(statement: ast.stmt, names: Mapping[str, Any]) -> ast.stmt:
-    """A statement of a file, without what functions assert that nobody asks: their front end drops it.
+    """A statement of a file, without what functions assert and their front end drops.
 
     ``names`` are those of the file so far: they say what the decorators are.
     """
