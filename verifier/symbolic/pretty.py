@@ -112,6 +112,14 @@ def _domain(atom: Ite) -> tuple[str, ...]:
     return ()
 
 
+def _of_numbers(atom: Ite) -> bool:
+    """Whether all that a choice comes to is known."""
+    sides = ((side, side.as_atom()) for side in (atom.then, atom.other))
+    return all(
+        side.is_const or (isinstance(inner, Ite) and _of_numbers(inner)) for side, inner in sides
+    )
+
+
 def _side(parts: list[_Part]) -> str:
     return _wrap(*_join(parts), _SUM)
 
@@ -312,6 +320,11 @@ class _Printer:
         if isinstance(atom, Ite):
             return self._choice(atom, _domain(atom)), 0
         if isinstance(atom, Table):
+            choice = atom.index.as_atom()
+            if isinstance(choice, Ite) and _of_numbers(choice):
+                known = dict(atom.values)
+                said = tuple(str(known.get(k, "?")) for k in range(max(known) + 1))
+                return self._choice(choice, said), 0
             if atom.name == "itemsize":
                 text, strength = self._expr(atom.index)
                 if self.runs:
