@@ -333,10 +333,10 @@ def _unwritten_parameters(table: Index) -> Iterator[Check]:
     """One check per tensor of the caller's that a kernel writes and never reads, nor returns.
 
     A kernel may well mean to write a part of it: that is a warning, and none where no input is
-    known for which it is whole, or where the kernel says nothing of its shape. Where a kernel
-    states the shape itself, nobody else tells that a part of it is left as it was. Only
-    parts that are boxes of the declared shape, at places that are linear in the loops, are added
-    up; outputs that are put together otherwise are not judged.
+    known for which it is whole, or where the kernel says nothing of its shape; and only parts that
+    are boxes of that shape, at places that are linear in the loops, are added up: outputs that are
+    put together otherwise are not judged. Where a kernel states the shape itself, nobody else tells
+    that a part of it is left as it was, whatever it is put together of.
     """
     trace = table.trace
     states = trace.generation.states_inputs
@@ -351,7 +351,7 @@ def _unwritten_parameters(table: Index) -> Iterator[Check]:
         ):
             continue
         view = uses.writes[-1].view
-        if not all(_linear(write) for write in uses.writes):
+        if not states and not all(_linear(write) for write in uses.writes):
             continue
         found, point = _output_check(table, view, (), storage.span)
         if not states:

@@ -43,3 +43,47 @@ def test_what_steps_leave_out(
     assert rules(result) == ({"output-not-written": "always"} if found == "violated" else {})
     (marked,) = mark([result], jobs=1)
     assert {d.replay for d in marked.diagnostics} <= {"confirmed"}
+
+
+_TILES = """\
+# tilelint: contract (out_ptr: fp32[40, 50], x_ptr: fp32[40, 50])
+@ppl.jit
+def tiled(out_ptr, x_ptr):
+    source = pl.gtensor([1, 40, 1, 50], pl.GLOBAL, x_ptr)
+    target = pl.gtensor([1, 40, 1, 50], pl.GLOBAL, out_ptr)
+    for i in range({tiles}):
+        x = pl.make_tensor([1, 10, 1, {width}], pl.float32)
+        at = [0, 10 * (i // 2), 0, 25 * (i % 2)]
+        pl.dma.load(x, source.sub_view([1, 10, 1, {width}], at))
+        pl.dma.store(target.sub_view([1, 10, 1, {width}], at), x)
+"""
+_BLOCKS = """\
+# tilelint: contract (out_ptr: fp32[40, 50], x_ptr: fp32[40, 50])
+@ppl.jit
+def tiled(out_ptr, x_ptr):
+    source = pl.gtensor([1, 40, 1, 50], pl.GLOBAL, x_ptr)
+    target = pl.gtensor([1, 40, 1, 50], pl.GLOBAL, out_ptr).view(shape=[1, 4, 10, 50])
+    for i in range({tiles}):
+        x = pl.make_tensor([1, 10, 1, 50], pl.float32)
+        pl.dma.load(x, source.sub_view([1, 10, 1, 50], [0, 10 * i, 0, 0]))
+        block = target.sub_view([1, 1, 10, 50], [0, i, 0, 0])
+        pl.dma.store(block.view(shape=[1, 10, 1, 50]), x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "right"),
+    [
+        (_TILES.format(tiles=8, width=25), True),
+        (_TILES.format(tiles=7, width=25), False),
+        (_TILES.format(tiles=8, width=24), False),
+        (_BLOCKS.format(tiles=4), True),
+        (_BLOCKS.format(tiles=3), False),
+    ],
+)
+def test_tiles_that_come_about_otherwise(text: str, right: bool, tmp_path: Path) -> None:
+    result = check(tmp_path, text)
+    assert status(result) == [("tiled", "verified" if right else "violated")]
+    assert rules(result) == ({} if right else {"output-not-written": "always"})
+    (marked,) = mark([result], jobs=1)
+    assert {d.replay for d in marked.diagnostics} <= {"confirmed"}
