@@ -296,6 +296,8 @@ def begins_and_ends(trace: Trace, chip: Chip) -> Iterable[Check]:
         path=first.path,
         order=first.order,
     )
+    if trace.dies:  # a path that an error of Python's ends comes to no poll
+        return
     told: set[tuple[int, ...]] = set()
     for op in reversed(work):
         key = tuple(map(id, op.path))

@@ -22,7 +22,7 @@ from verifier.symbolic.machine import Arg, Call, Machine
 from verifier.symbolic.roles import Role, Takes
 from verifier.symbolic.tensors import Operand
 from verifier.symbolic.trace import LedgerKind
-from verifier.symbolic.values import Opaque, RecordType, RecordValue, Ref
+from verifier.symbolic.values import Opaque, Ratio, RecordType, RecordValue, Ref
 
 SIGNATURE_RULE = "okk-signature"
 
@@ -174,7 +174,7 @@ def _plain(machine: Machine, takes: Takes, value: object, span: Span) -> object:
             return WRONG
         truth = machine.as_bool(value, span)
         return WRONG if truth is None else truth
-    if takes is Takes.NUMBER and isinstance(value, (float, Opaque)):
+    if takes is Takes.NUMBER and isinstance(value, (float, Ratio, Opaque)):
         return value
     if value is None or isinstance(value, _NOT_PLAIN):
         return WRONG
