@@ -201,6 +201,16 @@ class LiteralSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class KindSpec:
+    """Any value of one of Python's types.
+
+    ``bool`` is a tensor of truth values, or their dtype, where the input is one of these.
+    """
+
+    kind: Literal["int", "bool", "float", "str"]
+
+
+@dataclass(frozen=True, slots=True)
 class SequenceSpec:
     """A tuple or a list of inputs."""
 
@@ -243,6 +253,7 @@ Spec: TypeAlias = (
     | FloatSpec
     | StringSpec
     | LiteralSpec
+    | KindSpec
     | SequenceSpec
     | NamedSpec
     | ObjectSpec

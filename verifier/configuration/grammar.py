@@ -10,6 +10,8 @@ Above a kernel, in a comment, the name is left out. Values are written as in Pyt
 
 - ``bf16[K, 2*N]`` a tensor; ``_`` any dtype, ``{bf16, fp16}`` one of several; ``_`` or ``*`` any
   size, ``[...]`` any rank; ``bf16`` alone: a tensor of it, or the dtype where it is used as one;
+- ``int``, ``float``, ``str`` any value of that type of Python's, ``bool`` either truth value, or a
+  tensor of them where the input is one;
 - ``7``, ``2*K`` an integer, ``1..16`` one of a range (both ends included), ``{64, 128}`` one of
   several values of any kind, ``1e-5``, ``"text"``, ``True``, ``None``, ``(3, 4)``, ``[a, b]``;
 - ``Mode.MAX`` and ``Config(...)``: by their names in the kernel's module, with values as above;

@@ -43,6 +43,13 @@ DTYPES: Final[Mapping[str, str]] = {
 }
 _LITERALS: Final[Mapping[str, bool | None]] = {"True": True, "False": False, "None": None}
 _DEFAULT: Final = "default"
+#: types of Python's, each for any of its values
+_KINDS: Final[Mapping[str, Literal["int", "bool", "float", "str"]]] = {
+    "int": "int",
+    "bool": "bool",
+    "float": "float",
+    "str": "str",
+}
 #: functions whose results are integers
 _FUNCTIONS: Final = frozenset({"min", "max", "num_programs"})
 _COMPARATORS: Final[Mapping[str, tree.Comparator]] = {
@@ -169,6 +176,8 @@ class _Reader:
             return tree.Anything()
         if word == _DEFAULT:
             return tree.DefaultSpec()
+        if word in _KINDS:
+            return tree.KindSpec(_KINDS[word])
         if word in DTYPES:
             return tree.TensorSpec((DTYPES[word],), None)
         return tree.IntSpec(self.number(node))
@@ -226,13 +235,17 @@ class _Reader:
         return tree.SequenceSpec(kind, tuple(map(self.spec, _items(node))))
 
     def several(self, node: _Node) -> tree.Spec:
-        options = tuple(self.spec(item) for item in _items(node))
+        options = tuple(_element(self.spec(item)) for item in _items(node))
         found = self.dtypes(node) if all(map(_is_dtype, options)) else None
         if found is not None:
             return tree.TensorSpec(found, None)
         for option, item in zip(options, _items(node), strict=True):
             if isinstance(
-                option, (tree.RangeSpec, tree.Anything, tree.DefaultSpec, tree.ChoiceSpec)
+                option,
+                (
+                    *(tree.RangeSpec, tree.Anything, tree.DefaultSpec, tree.ChoiceSpec),
+                    tree.KindSpec,
+                ),
             ):
                 raise self.error("a set is of single values", item)
         return tree.ChoiceSpec(options)
@@ -466,6 +479,13 @@ def _string(reader: _Reader, node: _Node) -> str:
         return str(ast.literal_eval(_words(node)[0]))
     except (SyntaxError, ValueError) as error:
         raise reader.error("this string has a bad escape", node) from error
+
+
+def _element(option: tree.Spec) -> tree.Spec:
+    """One of several; among these ``bool`` is a dtype: ``{True, False}`` says both values."""
+    if option == tree.KindSpec("bool"):
+        return tree.TensorSpec((DTYPES["bool"],), None)
+    return option
 
 
 def _is_dtype(option: tree.Spec) -> bool:

@@ -95,6 +95,8 @@ def spec(said: tree.Spec) -> str:
         return number(said.value)
     if isinstance(said, (tree.FloatSpec, tree.StringSpec, tree.LiteralSpec)):
         return repr(said.value)
+    if isinstance(said, tree.KindSpec):
+        return said.kind
     if isinstance(said, tree.SequenceSpec):
         inner = ", ".join(spec(element) for element in said.elements)
         if said.kind == "list":

@@ -26,6 +26,7 @@ from verifier.symbolic.python.pins import (
     RangePin,
     SequencePin,
     TensorPin,
+    TypePin,
     ValuePin,
     argument_path,
     item_path,
@@ -40,6 +41,10 @@ _COMPARED: Final[Mapping[tree.Comparator, Callable[[Expr, Expr], Bool]]] = {
     ">": E.gt,
     ">=": E.ge,
 }
+
+
+#: the dtype that is called as Python's type of truth values is
+_TRUTHS: Final = "bool_"
 
 
 class Effect:
@@ -252,6 +257,8 @@ class Effect:
         pin = self.pinned.get(path)
         if isinstance(pin, ValuePin) and isinstance(pin.value, bool):
             return E.truth(pin.value)
+        if pin == TensorPin(None, (_TRUTHS,)):  # then it is one of two values, not a tensor
+            pin = self.pinned[path] = FlagPin()
         if isinstance(pin, FlagPin) or (self._free(path) and _is_flag(self._params.get(path))):
             return E.bool_symbol(path)
         raise ContractMismatchError(f"`{path}` is not given as a truth value")
@@ -288,6 +295,8 @@ class Effect:
             said = f"{path} == {showing.number(spec.value)}"
             self.conditions.append((E.eq(E.symbol(path, lo=0), value), said))
             return IntegerPin()
+        if isinstance(spec, tree.KindSpec):
+            return _of_kind(spec)
         if isinstance(spec, tree.SequenceSpec):
             return SequencePin(len(spec.elements), spec.kind == "list")
         if isinstance(spec, tree.ObjectSpec):
@@ -394,6 +403,13 @@ def _single(spec: tree.Spec) -> ValuePin | NamedPin | None:
     return None
 
 
+def _of_kind(spec: tree.KindSpec) -> Pin:
+    """Any value of a type; what ``bool`` is the input decides, see :mod:`.contradictions`."""
+    if spec.kind == "int":
+        return IntegerPin()
+    return TensorPin(None, (_TRUTHS,)) if spec.kind == "bool" else TypePin(spec.kind)
+
+
 def _turn(spec: tree.Spec) -> int:
     """When an input is looked at: integers first, those before that need no others."""
     if not _is_number(spec):
@@ -421,7 +437,7 @@ def _is_number(spec: tree.Spec | None) -> bool:
     """Whether an input is given as an integer."""
     if isinstance(spec, tree.ChoiceSpec):
         return all(isinstance(option, tree.IntSpec) for option in spec.options)
-    return isinstance(spec, (tree.IntSpec, tree.RangeSpec))
+    return isinstance(spec, (tree.IntSpec, tree.RangeSpec)) or spec == tree.KindSpec("int")
 
 
 def _is_constant(node: ir.Expr | None, *kinds: type) -> bool:

@@ -17,7 +17,15 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.dialect import Dialect, Input
 from verifier.symbolic.expr import Bool, Expr, Sym
 from verifier.symbolic.generation import Generation
-from verifier.symbolic.python import functions, hints, modules, ranks, signs, suspended
+from verifier.symbolic.python import (
+    contradictions,
+    functions,
+    hints,
+    modules,
+    ranks,
+    signs,
+    suspended,
+)
 from verifier.symbolic.python.evidence import Hint
 from verifier.symbolic.python.flow import (
     AbortedRunError,
@@ -416,6 +424,7 @@ class _Entry:
         absent = isinstance(p.pinned, ValuePin) and p.pinned.value is None
         known = None if absent else vm.dialect.parameter(vm, p, made.annotation)
         if known is not None:
+            contradictions.address(p)
             return known
         noted = None if made.annotation is None else Noted(made.annotation, vm.frame.module)
         return initial_value(vm, p, noted, hint.sequence)

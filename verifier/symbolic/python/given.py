@@ -10,7 +10,7 @@ from difflib import get_close_matches
 
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
-from verifier.symbolic.python import modules, objectinputs
+from verifier.symbolic.python import contradictions, modules, objectinputs
 from verifier.symbolic.python.flow import Ended
 from verifier.symbolic.python.heap import UNBOUND, ListBox
 from verifier.symbolic.python.inputs import InputKind, Parameter, Word, absent_name, left_out
@@ -28,6 +28,7 @@ from verifier.symbolic.python.pins import (
     RangePin,
     SequencePin,
     TensorPin,
+    TypePin,
     ValuePin,
     argument_path,
     item_path,
@@ -45,6 +46,7 @@ def initial_value(
 
     ``sequence``: the text shows that it is a tuple, see :class:`.evidence.Hint`.
     """
+    p.pinned = contradictions.settled(p)
     if p.pinned is not None:
         return _pinned(vm, p, p.pinned)
     if p.has_default and p.default is None:
@@ -89,6 +91,11 @@ def _pinned(vm: VM, p: Parameter, pin: Pin) -> object:
         return vm.inputs.integer(p)
     if isinstance(pin, FlagPin):
         return vm.inputs.flag(p)
+    if isinstance(pin, TypePin):
+        if pin.name == "float":
+            return OpaqueOf(f"the float `{p.name}`", harmless=True, host=float, loose=True)
+        p.kind = InputKind.STRING
+        return p
     if isinstance(pin, TensorPin):
         p.kind = InputKind.TENSOR if pin.shape is not None else p.kind
         return p

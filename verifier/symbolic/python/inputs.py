@@ -22,7 +22,14 @@ from verifier.source.project import Module
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr, Sym
 from verifier.symbolic.lanes import SystemAddress
-from verifier.symbolic.python.pins import ChoicePin, Pin, RangePin, TensorPin, ValuePin
+from verifier.symbolic.python.pins import (
+    ChoicePin,
+    ContractMismatchError,
+    Pin,
+    RangePin,
+    TensorPin,
+    ValuePin,
+)
 from verifier.symbolic.tensors import Axis, DType, Mark, Storage, StorageKind, View
 
 #: the last dtype that a free tensor may have (the host-only ones come after it)
@@ -290,7 +297,14 @@ class Inputs:
         """The parameter as an integer.
 
         It is assumed not to be negative, unless its default is or the text says that it may be.
+
+        Raises:
+            ContractMismatchError: a contract makes it one of several dtypes.
         """
+        if p.declared is not None and p.declared.shape is None and len(p.declared.dtypes) > 1:
+            listed = " or ".join(f"`{name}`" for name in p.declared.dtypes)
+            text = f"`{p.name}` is used as a number, and the contract makes it {listed}"
+            raise ContractMismatchError(text)
         p.kind = InputKind.INTEGER
         if isinstance(p.pinned, RangePin):
             return E.symbol(p.name, p.pinned.lower, p.pinned.upper)

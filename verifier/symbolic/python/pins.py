@@ -6,7 +6,7 @@ Inputs that others are made of have paths: ``xs[1]`` is an item, ``cfg.tile`` an
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from verifier.symbolic.expr import Expr
 
@@ -47,6 +47,13 @@ class IntegerPin:
 @dataclass(frozen=True, slots=True)
 class FlagPin:
     """True or False."""
+
+
+@dataclass(frozen=True, slots=True)
+class TypePin:
+    """Any value of one of Python's types."""
+
+    name: Literal["float", "str"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +105,7 @@ Pin: TypeAlias = (
     | RangePin
     | IntegerPin
     | FlagPin
+    | TypePin
     | ValuePin
     | SequencePin
     | NamedPin

@@ -11,10 +11,16 @@ from verifier.symbolic.trace import Assumption, AssumptionKind, LedgerEntry, Led
 
 
 def is_tensor(p: Parameter) -> bool:
-    """Whether a contract or the annotation of a parameter says that it is a tensor."""
-    return p.declared is not None or any(
-        name in p.annotation.lower() for name in ("tensor", "ndarray")
-    )
+    """Whether a contract or the annotation of a parameter says that it is a tensor.
+
+    A contract that names an element type alone may mean the type, or a number of it.
+    """
+    return p.declared_shape is not None or annotated_tensor(p)
+
+
+def annotated_tensor(p: Parameter) -> bool:
+    """Whether the annotation of a parameter says that it is a tensor."""
+    return any(name in p.annotation.lower() for name in ("tensor", "ndarray"))
 
 
 def tie(vm: VM, p: Parameter, true: Bool) -> None:
