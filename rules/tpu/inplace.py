@@ -83,7 +83,7 @@ register(
 
 
 def _partly_in_place(op: Operation, chip: Chip) -> Iterator[Check]:
-    if not kit.computes(op):
+    if not kit.computes(op) and not kit.transfers(op):
         return
     operands = [(touch, tensor) for touch, tensor in kit.local(op) if not touch.destroys]
     results = [(touch, tensor) for touch, tensor in operands if touch.writes]
@@ -157,7 +157,8 @@ register(
         reason=(
             "Elementwise functions may work in place: each element is read before it is written. "
             "When ranges overlap at different addresses, the order in which the hardware takes "
-            "elements decides, and nobody promises one. Windows and matrices never work in place."
+            "elements decides, and nobody promises one: the same is true of a copy within local "
+            "memory. Windows and matrices never work in place."
         ),
         facts=("OKK-E03", "OKK-E04"),
         on=On.OPERATION,

@@ -414,12 +414,62 @@ def holds(chip: Chip, outer: LocalTensor, inner: LocalTensor) -> Bool:
     """When the place of one tensor contains that of another, as far as first and last bytes and
     numbers of channels tell."""
     big, small = block(chip, outer), block(chip, inner)
-    return E.and_(
+    begun = E.le(big.start, small.start)
+    from_one_lane = E.and_(
         E.eq(big.lane, small.lane),
         E.le(small.channels, big.channels),
-        E.le(big.start, small.start),
+        begun,
         E.le(small.end, big.end),
     )
+    if big.lane is small.lane or begun is E.FALSE:
+        return from_one_lane
+    return E.or_(from_one_lane, E.and_(begun, _channels_of(chip, outer, inner)))
+
+
+def _channels_of(chip: Chip, outer: LocalTensor, inner: LocalTensor) -> Bool:
+    """When a tensor that starts no earlier in its lane than another lies among the images and
+    channels of that, whichever it starts with.
+
+    The distance of their first bytes says in which image and slot of the larger one it starts, and
+    its lane in which channel of that slot (ADR-04, ADR-13).
+    """
+    big, small = block(chip, outer), block(chip, inner)
+    images, slots = (stride * outer.dtype.itemsize for stride in outer.strides[:2])
+    mine = [stride * inner.dtype.itemsize for stride in inner.strides[:2]]
+    image, rest, forward = _steps(small.start - big.start, images, outer.shape[0])
+    slot, rest, onward = _steps(rest, slots, big.slots)
+    first = slot * chip.lanes + small.lane
+    return E.and_(
+        forward,
+        onward,
+        E.le(image + inner.shape[0], outer.shape[0]),
+        E.or_(E.le(inner.shape[0], 1), E.eq(mine[0], images)),
+        E.le(big.lane, first),
+        E.le(first + small.channels, big.lanes_end),
+        E.or_(E.le(small.slots, 1), E.eq(mine[1], slots)),
+        E.le(rest + _of_channel(inner), _of_channel(outer)),
+    )
+
+
+def _steps(distance: Expr, step: Expr, most: Expr) -> tuple[Expr, Expr, Bool]:
+    """How often a step goes into a distance, what is left, and when that can be said.
+
+    ``most``: to so many places, the first one among them, it leads.
+    """
+    if distance is E.const(0) or most is E.const(1):
+        return E.const(0), distance, E.TRUE
+    forward = E.ge(step, 1)
+    if forward is E.FALSE:
+        return E.const(0), distance, E.FALSE
+    taken = E.floordiv(distance, step)
+    return taken, distance - taken * step, forward
+
+
+def _of_channel(tensor: LocalTensor) -> Expr:
+    """The bytes from the first of a channel's elements up to the end of the last one."""
+    _, _, rows, columns = tensor.shape
+    steps = (rows - 1) * tensor.strides[2] + (columns - 1) * tensor.strides[3]
+    return (steps + 1) * tensor.dtype.itemsize
 
 
 def fills(chip: Chip, outer: LocalTensor, inner: LocalTensor) -> Bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Final
 
 from rules.tpu import flow, kit
@@ -81,6 +82,21 @@ def source_of(
     return None
 
 
+def _possible(chip: Chip, read: Use, writes: Sequence[Use]) -> Iterator[Source]:
+    """The writes in the iteration of a read that may hold all that is read; that one does is one of
+    its facts."""
+    conditions = {id(fact) for fact in read.path} | {id(E.TRUE)}
+    for write in reversed(writes):
+        depth = len(write.loops)
+        if write.order >= read.order or flow.shared(write.loops, read.loops) != depth:
+            continue
+        if not held(write, E.Substitution({}), conditions):
+            continue
+        holds = kit.holds(chip, write.tensor, read.tensor)
+        if holds is not E.FALSE:
+            yield Source(Instance(write, write.tensor, (holds,)), depth, 0)
+
+
 def _between(
     read: Use, source: Source, writes: Sequence[Use], sections: Mapping[int, int]
 ) -> Iterator[Instance]:
@@ -144,13 +160,14 @@ def _contains(chip: Chip, outer: LocalTensor, inner: LocalTensor) -> Bool:
 
 
 def _replaces(chip: Chip, write: LocalTensor, read: LocalTensor) -> Bool:
-    """Whether a tensor takes the place of another as a whole, from the same lane on."""
+    """Whether a tensor takes the place of another as a whole, from its lane on or all around it."""
     same = E.eq(kit.block(chip, write).lane, kit.block(chip, read).lane)
-    return E.and_(same, _contains(chip, write, read))
+    return E.or_(E.and_(same, _contains(chip, write, read)), kit.holds(chip, write, read))
 
 
 def live_overlap(trace: Trace, chip: Chip) -> Iterable[Check]:
-    """Per read and write in between: no write reaches over the edge of what is still to be read."""
+    """Per read and write in between: no write reaches over the edge of what is still to be read,
+    and none is for another operand of the function that reads."""
     table: Uses = flow.uses(trace)
     sections = {
         id(op): number
@@ -158,27 +175,109 @@ def live_overlap(trace: Trace, chip: Chip) -> Iterable[Check]:
         for op, _ in section.all()
     }
     told: set[tuple[int, ...]] = set()
-    for read in table.reads:
-        source = source_of(chip, read, table.writes)
-        if source is None:
-            continue
-        for write in _between(read, source, table.writes, sections):
-            if kit.same_place(write.tensor, source.write.tensor):
-                continue
-            key = _key(read.tensor, write.tensor)
-            check = _whole(chip, read, source, write, table.writes, lost=False)
-            if check.predicate is E.TRUE:
-                if key not in told:
+    for _, group in groupby(table.reads, key=lambda read: id(read.operation)):
+        reads = list(group)
+        for read in reads:
+            others = [other for other in reads if other.touch.role != read.touch.role]
+            for check, key in _of_read(chip, read, table, sections, _Others(chip, table, others)):
+                if check.predicate is not E.TRUE:
+                    yield check
+                elif key not in told:
                     told.add(key)
                     yield check
+
+
+def _of_read(
+    chip: Chip, read: Use, table: Uses, sections: Mapping[int, int], others: _Others
+) -> Iterator[tuple[Check, tuple[int, ...]]]:
+    source = source_of(chip, read, table.writes)
+    for each in [source] if source is not None else _possible(chip, read, table.writes):
+        for write in _between(read, each, table.writes, sections):
+            if kit.same_place(write.tensor, each.write.tensor):
                 continue
-            yield check
-        own = source_of(chip, read, table.writes, _coincide)
-        if own is None or own.write.use is source.write.use:
-            continue
-        for write in _between(read, own, table.writes, sections):
-            if _is_lost(chip, table, read, own, write):
-                yield _whole(chip, read, own, write, table.writes, lost=True)
+            rest = others.update(read, each, write)
+            check = _whole(chip, read, each, write, table.writes, rest)
+            yield check, _key(read.tensor, write.tensor)
+    if source is None:
+        return
+    twice = others.written_twice(read, source)
+    if twice is not None:
+        yield _whole(chip, read, *twice, (), E.FALSE, lost=True), ()
+    own = source_of(chip, read, table.writes, _coincide)
+    if own is None or own.write.use is source.write.use:
+        return
+    for write in _between(read, own, table.writes, sections):
+        if _is_lost(chip, table, read, own, write):
+            rest = _contains(chip, own.write.tensor, write.tensor)
+            yield _whole(chip, read, own, write, table.writes, rest, lost=True), ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Others:
+    """The other operands that a function reads in local memory, at once with one that is judged.
+
+    What was written for one of them is no update of what was written for another: of two tensors of
+    their own the later one destroys what it takes of the earlier. Elementwise functions may
+    read a tensor and a part of it that was written anew.
+    """
+
+    chip: Chip
+    table: Uses
+    uses: Sequence[Use]
+
+    def update(self, read: Use, source: Source, write: Instance) -> Bool:
+        """When a write over what was written for a read replaces or updates it."""
+        within = _contains(self.chip, source.write.tensor, write.tensor)
+        replaced = _replaces(self.chip, write.tensor, read.tensor)
+        if within is E.FALSE and replaced is E.FALSE:
+            return E.FALSE
+        for other in self.uses:
+            alike = _alike(read, other)
+            mine = source_of(self.chip, other, self.table.writes, _coincide)
+            if mine is None and not alike:
+                mine = source_of(self.chip, other, self.table.writes)
+            if mine is None or mine.write.use is not write.use:
+                continue
+            if kit.same_place(mine.write.tensor, write.tensor):
+                return E.and_(within, E.not_(replaced)) if alike else E.FALSE
+        return E.or_(within, replaced)
+
+    def written_twice(self, read: Use, source: Source) -> tuple[Source, Instance] | None:
+        """Two writes to all of the place that a read shares with another operand, the first of
+        which was for nobody: what one of the operands is to find there. The first one and the last.
+
+        Where it wrote a constant, the place may have been cleared for the second one, unless the
+        function adds to it.
+        """
+        last = source.write
+        if source.age or source.filled or not _coincide(self.chip, last.tensor, read.tensor):
+            return None
+        if not any(kit.same_place(other.tensor, read.tensor) for other in self.uses):
+            return None
+        place = kit.block(self.chip, last.tensor)
+        for use in reversed(self.table.writes):
+            if use.order >= last.use.order:
+                continue
+            if kit.places_apart(self.chip, kit.block(self.chip, use.tensor), place) is E.TRUE:
+                continue
+            always = set(map(id, last.use.path)) <= set(map(id, use.path))
+            beside = flow.shared(use.loops, last.use.loops) == len(use.loops) == source.depth
+            if not (always and beside and _coincide(self.chip, use.tensor, last.tensor)):
+                return None
+            made = any(touch.reads for touch in use.operation.touches)
+            unread = not _read_between(self.chip, self.table, use, last.use)
+            first = Source(Instance(use, use.tensor, ()), source.depth, 0)
+            return (first, last) if unread and (made or read.touch.writes) else None
+        return None
+
+
+def _alike(one: Use, other: Use) -> bool:
+    """Whether a function takes two operands element by element, as they lie."""
+    op = one.operation
+    if kit.is_window(op) or kit.has_matrices(kit.described(op)):
+        return False
+    roles = one.touch.role, other.touch.role
+    return kit.placed(op, roles[0]).layout == kit.placed(op, roles[1]).layout
 
 
 def _key(read: LocalTensor, write: LocalTensor) -> tuple[int, ...]:
@@ -196,9 +295,15 @@ def _is_lost(chip: Chip, table: Uses, read: Use, source: Source, write: Instance
         return False
     if write.tensor.address is read.tensor.address:
         return False
-    between = range(origin.use.order + 1, write.use.order + 1)
-    place = kit.block(chip, origin.use.tensor)
-    return bool(between) and not any(
+    later = origin.use.order < write.use.order
+    return later and not _read_between(chip, table, origin.use, write.use)
+
+
+def _read_between(chip: Chip, table: Uses, first: Use, last: Use) -> bool:
+    """Whether what one write left may have been read up to another one, in program order."""
+    between = range(first.order + 1, last.order + 1)
+    place = kit.block(chip, first.tensor)
+    return any(
         other.order in between
         and kit.places_apart(chip, kit.block(chip, other.tensor), place) is not E.TRUE
         for other in table.reads
@@ -226,12 +331,18 @@ def _anew(chip: Chip, read: Use, write: Instance, writes: Sequence[Use]) -> Bool
 
 
 def _whole(
-    chip: Chip, read: Use, source: Source, write: Instance, writes: Sequence[Use], lost: bool
+    chip: Chip,
+    read: Use,
+    source: Source,
+    write: Instance,
+    writes: Sequence[Use],
+    rest: Bool,
+    lost: bool = False,
 ) -> Check:
+    """A write leaves what is read alone; ``rest``: or what it does to it is fine."""
     origin = source.write
     disjoint, ranges = kit.apart(chip, write.tensor, read.tensor)
-    replaced = E.FALSE if lost else _replaces(chip, write.tensor, read.tensor)
-    predicate = E.or_(disjoint, _contains(chip, origin.tensor, write.tensor), replaced)
+    predicate = E.or_(disjoint, rest)
     if predicate is not E.TRUE:
         predicate = E.or_(predicate, _anew(chip, read, write, writes))
     mine, theirs = words(read.touch.role), words(write.use.touch.role)
@@ -300,7 +411,8 @@ register(
             "it overwrites the beginning of the next one, which then is read half old, half new: "
             "two buffers of a ping-pong that are too close, or a last slice that is larger than "
             "the others. Replacing a tensor as a whole once it was read, or updating a part of it, "
-            "is fine."
+            "is fine. What one function reads by two operands that were written each on its own is "
+            "no update: the later one destroys what it takes of the other."
         ),
         facts=("ADR-11", "BUG-03", "OKK-X07", "ADR-07"),
         on=On.TRACE,

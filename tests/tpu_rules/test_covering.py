@@ -7,6 +7,7 @@ import random
 
 import pytest
 
+from rules.tpu import kit
 from rules.tpu.covering import leaves_out
 from rules.tpu.flow import Use, uses
 from tests.tpu_rules.build import local, operation, trace
@@ -54,3 +55,38 @@ def test_what_is_left_out(seed: int) -> None:
     before: list[Use] = [found for found in table.writes if found.tensor in written]
     there = set().union(*map(cells, written))
     assert leaves_out(CHIP, use, before) is bool(cells(read) - there)
+
+
+@pytest.mark.parametrize("seed", range(300))
+def test_what_holds_another(seed: int) -> None:
+    """Each element lies between the first and the last one of the larger tensor in its lane."""
+    rng = random.Random(seed)
+    outer, inner = drawn(rng), drawn(rng)
+    there, wanted = cells(outer), cells(inner)
+    if kit.fills_all(CHIP, outer, inner):
+        assert wanted <= there
+    if kit.holds_all(CHIP, outer, inner):
+        for lane, byte in wanted if kit.block(CHIP, outer).slots.const == 1 else ():
+            beside = [at for other, at in there if other == lane]
+            assert beside and min(beside) <= byte <= max(beside)
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_images_and_channels_are_held(seed: int) -> None:
+    """Whichever image and channel a part begins with, and in whichever lane that lies."""
+    rng = random.Random(seed)
+    n, c, h, w = rng.randint(1, 3), rng.choice((3, 62, 64, 70, 150)), rng.randint(1, 5), 9
+    lane = rng.choice((0, 0, 1, 60))
+    outer = local(lane * CHIP.local_bytes + 256, n, c, h, w)
+    image, channel = rng.randrange(n), rng.randrange(c)
+    images, channels = rng.randint(1, n - image), rng.randint(1, c - channel)
+    slot, first = divmod(lane + channel, CHIP.lanes)
+    steps = image * outer.strides[0].const + slot * outer.strides[1].const
+    start = first * CHIP.local_bytes + 256 + 4 * steps
+    strides = outer.strides[0], outer.strides[1], outer.strides[2], outer.strides[3]
+    assert kit.holds_all(CHIP, outer, local(start, images, channels, h, w, strides=strides))
+    beyond = local(start, images, channels, h + 1, 9, strides=strides)
+    after = local(start, images, c - channel + 1, h, w, strides=strides)
+    for other in (beyond, after):
+        if kit.block(CHIP, other).lane is not kit.block(CHIP, outer).lane:
+            assert not kit.holds_all(CHIP, outer, other)

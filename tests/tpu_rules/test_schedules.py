@@ -26,11 +26,18 @@ def sum_of_two(second: Size, third: Size, width: Size) -> list[Operation]:
 
 
 @pytest.mark.parametrize(
-    ("second", "fine"), [(0, True), (128, False), (256, False), (384, True), (512, True)]
+    ("second", "fine"), [(0, False), (128, False), (256, False), (384, True), (512, True)]
 )
 def test_tensors_that_reach_into_each_other(second: int, fine: bool) -> None:
-    ops = sum_of_two(second, 4096, 80)  # 320 bytes; the same place is an overwrite
+    ops = sum_of_two(second, 4096, 80)  # 320 bytes; what is loaded first is for the sum, too
     assert folds("okk-live-overlap", trace(*ops)) is fine
+
+
+def test_a_tensor_that_was_read_is_replaced() -> None:
+    load = sum_of_two(0, 4096, 80)[0]
+    a = local(0, 1, 20, 1, 80, lane=0)
+    used = operation("bdc_neg", dst=local(8192, 1, 20, 1, 80, lane=0), src=a)
+    assert folds("okk-live-overlap", trace(load, used, *sum_of_two(0, 4096, 80)[1:]))
 
 
 def test_tensors_of_free_width() -> None:
