@@ -532,6 +532,8 @@ OWN_NUMBERS = {
     "rules/memory/numbers.py:_DEPTH",
     "rules/memory/passes.py:_MOST",
     "rules/memory/samples.py:_SIZES",
+    "rules/memory/wholes.py:_LOOKED_AT",
+    "rules/memory/wholes.py:_TILES",
     "rules/nki/operators/computed.py:_LISTED",
     "rules/nki/twins.py:_GATHERED",
     "rules/nki/twins.py:_VECTORS",

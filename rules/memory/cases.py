@@ -388,14 +388,14 @@ def _starting(
             return None
         origin = E.Substitution({free[0]: E.const(0)}).expr(start)
         step = E.Substitution({free[0]: E.const(1)}).expr(start) - origin
-        value = _quotient(wanted - origin, step)
+        value = quotient(wanted - origin, step)
         if value is None or start is not origin + step * E.from_atom(free[0]):
             return None
         chosen[free[0]] = value
     return chosen
 
 
-def _quotient(value: Expr, step: Expr) -> Expr | None:
+def quotient(value: Expr, step: Expr) -> Expr | None:
     """``value / step`` where it is a polynomial with integer coefficients."""
     if not step.is_const:
         return E.exact_quotient(value, step)
@@ -606,6 +606,7 @@ __all__ = [
     "given",
     "narrowed",
     "preceding",
+    "quotient",
     "renewed",
     "same_elements",
 ]

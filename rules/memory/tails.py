@@ -6,18 +6,17 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from rules.memory import examples
-from rules.memory.cases import copy, covered_point
-from rules.memory.words import highest, reach
+from rules.memory.wholes import Along, fillings, line, quotients, walks
+from rules.memory.words import reach
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Monitor, Note, On, Replayed, Rule, Shown, register
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
-from verifier.symbolic.expr import TRUE, Bool, Div, Expr, Extremum, Sym
+from verifier.symbolic.expr import TRUE, Bool, Div, Expr, Sym
 from verifier.symbolic.memory.events import Reached
 from verifier.symbolic.memory.index import Access, Index, Uses, index
-from verifier.symbolic.memory.known import Known
 from verifier.symbolic.pretty import pretty
-from verifier.symbolic.tensors import Loop, LoopKind, Storage, StorageKind, View
+from verifier.symbolic.tensors import Loop, Storage, StorageKind, View
 from verifier.symbolic.trace import Trace
 from verifier.symbolic.views.common import conjuncts
 
@@ -70,28 +69,32 @@ def _filled(uses: Uses, dimension: int, extent: Expr) -> bool:
 def _tail(
     uses: Uses, dimension: int, targets: list[Uses], pinned: E.Substitution
 ) -> Iterator[Check]:
-    name = uses.storage.name
+    """Where some walk through a dimension comes to its end at sizes that its tiles fill."""
     extent = uses.reads[0].view.frame[dimension]
-    tiling = next(
-        (
-            found
-            for read in uses.reads
-            if (found := _tiling(read, dimension, extent, pinned)) is not None
-        ),
-        None,
-    )
-    if tiling is None:
-        return
-    if any(_mirrors(target, extent, tiling) for target in targets if target is not uses):
-        return  # the same tail is missing there, and reported there
-    predicate, given, exact = _touched(uses.reads, dimension, extent, tiling.end)
-    read = tiling.read
-    end = tiling.end
+    along = Along([line(read, dimension) for read in uses.reads], extent, pinned)
+    asked: set[tuple[int, ...]] = set()
+    for read, flat in zip(uses.reads, along.lines, strict=True):
+        where = tuple(map(id, read.path))
+        tiling = None if where in asked else _tiling(read, flat, along)
+        if tiling is None:
+            continue
+        asked.add(where)
+        if not any(_mirrors(target, extent, tiling) for target in targets if target is not uses):
+            yield _missing(uses, dimension, tiling, along)  # else it is reported there
+
+
+def _missing(uses: Uses, dimension: int, tiling: _Tiling, along: Along) -> Check:
+    name, read = uses.storage.name, tiling.read
+    (predicate, exact), given = along.last, tiling.given
+    if not along.from_the_start and tiling.complete:
+        (predicate, exact), given = along.everywhere, (*given, along.inside)
+    ends = reach(read, dimension)
+    end = ends[1] if ends is not None else None
     upto = pretty(end) if end is not None else "the last whole tile"
-    yield replace(
-        _read_to_the_end(name, dimension, tiling.span, extent, end),
+    return replace(
+        _read_to_the_end(name, dimension, tiling.span, along.extent, end),
         predicate=predicate,
-        given=(*tiling.given, *given),
+        given=given,
         notes=(
             Note(
                 read.span,
@@ -154,124 +157,38 @@ def _factor(term: Expr) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Tiling:
-    """A read that goes through a dimension in whole tiles, however these come about.
+    """A read that walks through a dimension in tiles, which fill it at some sizes.
 
-    ``end``: how far it is that all iterations read, the extent itself wherever tiles fill it.
-    ``loop``: the one that walks, if its number of trips is what rounds down.
+    ``quotient``: what has no remainder at these sizes; None: on plain numbers nothing is left of
+    it. ``complete``: all of the dimension is read at them. ``given``: where the read takes place.
     """
 
     read: Access
-    end: Expr | None
-    loop: Loop | None
-    span: Span
+    walk: Loop
+    quotient: Div | None
+    complete: bool
     given: tuple[Bool, ...]
 
+    @property
+    def span(self) -> Span:
+        return self.walk.span
 
-def _tiling(read: Access, dimension: int, extent: Expr, pinned: E.Substitution) -> _Tiling | None:
-    coord = read.view.coords[dimension]
-    walking = [loop for loop in read.loops if loop.symbol in coord.free()]
-    if any(loop.kind is LoopKind.GRID for loop in walking):
-        return None  # what a core leaves may be another one's
-    ends = reach(read, dimension)
-    loop = _tiling_loop(read, dimension, extent)
-    if loop is not None:
-        others = tuple(E.ge(other.trips, 1) for other in read.loops if other is not loop)
-        return _Tiling(read, ends[1] if ends is not None else None, loop, loop.span, others)
-    if ends is None or not walking:
+
+def _tiling(read: Access, flat: Access, along: Along) -> _Tiling | None:
+    walking = walks(flat)
+    if not walking:
         return None
-    for end, chosen in _chosen(ends[1]):
-        if _whole_tiles(pinned.expr(end), pinned.expr(extent)):
-            others = tuple(E.ge(other.trips, 1) for other in read.loops if other not in walking)
-            return _Tiling(read, end, None, walking[0].span, (*others, *chosen))
+    others = tuple(E.ge(other.trips, 1) for other in read.loops if other not in walking)
+    for filling in fillings(flat, along.extent):
+        whole = along.read_to_the_end(filling)
+        if whole is not E.FALSE:
+            rounding = (loop for loop in walking if filling.quotient in quotients([loop.trips]))
+            walk = next(rounding, walking[0])
+            given = others if whole is TRUE else (*others, whole)
+            return _Tiling(read, walk, filling.quotient, along.complete(filling), given)
+    if along.falls_short_of_a_step(flat):
+        return _Tiling(read, walking[0], None, True, others)
     return None
-
-
-def _chosen(end: Expr, depth: int = 3) -> Iterator[tuple[Expr, tuple[Bool, ...]]]:
-    """``end`` with an operand in the place of each minimum in it, and what makes it the least."""
-    least = next(_minima(end), None)
-    if least is None:
-        yield end, ()
-        return
-    if depth == 0:
-        return
-    for operand in least.args:
-        rest = E.Substitution({}, atoms={least: operand}).expr(end)
-        is_least = tuple(E.le(operand, other) for other in least.args if other is not operand)
-        for found, given in _chosen(rest, depth - 1):
-            yield found, (*is_least, *given)
-
-
-def _minima(term: Expr) -> Iterator[Extremum]:
-    for atom in term.atoms():
-        if isinstance(atom, Extremum) and atom.kind == "min":
-            yield atom
-        for part in atom.children():
-            if isinstance(part, Expr):
-                yield from _minima(part)
-
-
-def _whole_tiles(end: Expr, extent: Expr) -> bool:
-    """Whether ``end`` is the extent where some quotient in it has no remainder, and else is not."""
-    if end is extent:
-        return False
-    return any(
-        _fills(quotient, symbol, end, extent)
-        for quotient in _divisions(end)
-        for symbol in extent.free()
-    )
-
-
-def _fills(quotient: Div, symbol: Sym, end: Expr, extent: Expr) -> bool:
-    size = E.from_atom(symbol)
-    rest = quotient.num - size
-    if symbol in rest.free() or symbol in quotient.den.free():
-        return False
-    tiles = E.symbol("whole tiles", 1)
-    filled = E.Substitution({symbol: quotient.den * tiles - rest}, atoms={quotient: tiles})
-    return filled.expr(end) is filled.expr(extent)
-
-
-def _tiling_loop(read: Access, dimension: int, extent: Expr) -> Loop | None:
-    """The loop that walks the dimension tile by tile, a floor division of it long."""
-    view = read.view
-    coord = view.coords[dimension]
-    start = E.Substitution({axis.symbol: E.const(0) for axis in view.axes}).expr(coord)
-    for loop in read.loops:
-        if loop.symbol not in start.free() or loop.kind is LoopKind.GRID:
-            continue
-        # tiles must lie side by side: one step further starts where this tile ended
-        inner = [other for other in read.loops if other is not loop]
-        first = E.Substitution({loop.symbol: E.const(0)}).expr(coord)
-        deeper = [other for other in inner if other.symbol in coord.free()]
-        width = highest(first, deeper, view.axes)
-        step = E.Substitution({loop.symbol: loop.index + 1}).expr(start) - start
-        low = E.Substitution(
-            {loop.symbol: E.const(0), **{other.symbol: E.const(0) for other in deeper}}
-        ).expr(start)
-        if width is None or width - low + 1 is not step:
-            continue
-        if loop.trips.is_const:  # on plain numbers the division has been carried out
-            if extent.is_const and step.is_const and step.const > 0:
-                if loop.trips.const == extent.const // step.const:
-                    return loop
-        elif any(_rounds_down(atom, extent) for atom in _divisions(loop.trips)):
-            return loop
-    return None
-
-
-def _divisions(term: Expr) -> Iterator[Div]:
-    for atom in term.atoms():
-        if isinstance(atom, Div):
-            yield atom
-        for part in atom.children():
-            if isinstance(part, Expr):
-                yield from _divisions(part)
-
-
-def _rounds_down(atom: Div, extent: Expr) -> bool:
-    """``extent // tile`` as written; ``(extent + tile - 1) // tile`` is not one."""
-    rest = atom.num - extent
-    return rest.is_const and rest.const <= 0
 
 
 def _mirrors(target: Uses, extent: Expr, tiling: _Tiling) -> bool:
@@ -281,27 +198,24 @@ def _mirrors(target: Uses, extent: Expr, tiling: _Tiling) -> bool:
     """
     shape = target.storage.shape
     off_chip = target.storage.buffer.off_chip
-    rounded = tiling.loop.trips if tiling.loop is not None else tiling.end
-    if off_chip and rounded is not None:
-        quotients = {id(atom) for atom in _divisions(rounded)}
-        if any(id(atom) in quotients for size in shape for atom in _divisions(size)):
-            return True
+    if off_chip and tiling.quotient in quotients(shape):
+        return True
     for write in target.writes:
         if not write.view.exact or write.view.frame != shape:
             continue
-        for dimension, (coord, size) in enumerate(zip(write.view.coords, shape, strict=True)):
-            if size is not extent:
-                continue
-            ends = reach(write, dimension)
-            tiled = (ends is not None and ends[1] is tiling.end) or any(
-                other.symbol in coord.free()
-                and tiling.loop is not None
-                and other.trips is tiling.loop.trips
-                for other in write.loops
-            )
-            if tiled and (off_chip or _used_to_the_end(target, dimension)):
-                return True
+        for dimension, size in enumerate(shape):
+            if size is extent and _tiled_alike(line(write, dimension), tiling):
+                if off_chip or _used_to_the_end(target, dimension):
+                    return True
     return False
+
+
+def _tiled_alike(write: Access, tiling: _Tiling) -> bool:
+    walking = walks(write)
+    if tiling.quotient is None:
+        return any(loop.trips is tiling.walk.trips for loop in walking)
+    terms = [*write.view.coords, *(loop.trips for loop in walking)]
+    return tiling.quotient in quotients(terms)
 
 
 def _used_to_the_end(uses: Uses, dimension: int) -> bool:
@@ -311,60 +225,6 @@ def _used_to_the_end(uses: Uses, dimension: int) -> bool:
             if ends is None or ends[1] is uses.storage.shape[dimension]:
                 return True
     return False
-
-
-def _line(access: Access, dimension: int) -> Access:
-    """The access seen along one dimension only."""
-    view = access.view
-    coord = view.coords[dimension]
-    names = {*coord.free(), *view.mask.free()}
-    storage = replace(view.storage, shape=(view.frame[dimension],), partition_axis=None, loops=())
-    flat = replace(
-        view,
-        storage=storage,
-        instance=(),
-        frame=storage.shape,
-        frame_partition=None,
-        axes=tuple(axis for axis in view.axes if axis.symbol in names),
-        coords=(coord,),
-    )
-    used = {*names, *(s for fact in (*access.path, *access.given) for s in fact.free())}
-    loops = [loop for loop in access.loops if loop.symbol in used]
-    for loop in reversed(access.loops):  # trip counts may depend on outer loops
-        needed = {s for kept in loops for s in kept.trips.free()}
-        if loop not in loops and loop.symbol in needed:
-            loops.append(loop)
-    ordered = tuple(loop for loop in access.loops if loop in loops)
-    return replace(access, view=flat, loops=ordered, reaches={})
-
-
-def _touched(
-    accesses: list[Access], dimension: int, extent: Expr, end: Expr | None
-) -> tuple[Bool, tuple[Bool, ...], bool]:
-    """Whether some access touches each index of a dimension from the ``end`` of tiles on.
-
-    That is a condition, what is given of the index that it speaks of, and exactness. Where nothing
-    but the tiles comes behind their end, or that is not known, it is about the last index alone.
-    """
-    lines = [_line(access, dimension) for access in accesses]
-    copies = [copy(line, 0) for line in lines]
-    place = extent - 1
-    given: tuple[Bool, ...] = ()
-    if end is not None and any(_goes_beyond(access, dimension, end) for access in accesses):
-        rest = E.fresh("index", 0, None, E.Origin.POINT)
-        place, given = end + rest, (E.lt(end + rest, extent),)
-    formula, exact, _ = covered_point(
-        [way for way in copies if way is not None],
-        lines[0].view,
-        (place,),
-        Known(given, accesses[0].loops),
-    )
-    return formula, given, exact
-
-
-def _goes_beyond(access: Access, dimension: int, end: Expr) -> bool:
-    ends = reach(access, dimension)
-    return ends is None or E.le(ends[1], end) is not TRUE
 
 
 def oversized_tiles(trace: Trace, target: Target) -> Iterable[Check]:

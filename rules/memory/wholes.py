@@ -1,0 +1,253 @@
+"""Reads that take in a dimension as a whole wherever their tiles fill it.
+
+Which indices of a dimension all reads together touch is one formula, over every loop and every
+program. What tells a tail that is dropped from a part that is left out on purpose is the same
+formula at the sizes that come out even: where a quotient of the size, one that a walk through the
+dimension depends on, has no remainder. Reads that come to the end there and nowhere else forget
+the rest; a head, a sample, or every other block are not complete there, either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Final
+
+from rules.memory.cases import Copy, copy, covered_point, quotient
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import FALSE, TRUE, Bool, Div, Expr, Sym
+from verifier.symbolic.memory.index import Access
+from verifier.symbolic.memory.known import Known
+from verifier.symbolic.tensors import Loop
+
+#: tiles that fill a dimension, where formulas alone do not say whether all of it is read
+_TILES: Final = (2, 3, 4, 6, 12)
+#: sizes and values that nothing else settles, in these cases
+_OTHERS: Final = (2, 3)
+#: indices of a dimension that are looked at, at most
+_LOOKED_AT: Final = 97
+
+
+@dataclass(frozen=True, slots=True)
+class Filling:
+    """A quotient without a remainder, and the size at which it has none."""
+
+    quotient: Div
+    symbol: Sym
+    #: what the symbol's coefficient in the dividend leaves of it
+    factor: int
+
+    def size(self, tiles: Expr, put: E.Substitution) -> Expr | None:
+        """The symbol's value for which the quotient is ``tiles``, other symbols as in ``put``."""
+        rest = put.expr(self.quotient.num - self.factor * E.from_atom(self.symbol))
+        value = put.expr(self.quotient.den) * tiles - rest
+        return quotient(value, E.const(self.factor))
+
+
+def fillings(read: Access, extent: Expr) -> list[Filling]:
+    """The quotients of an extent's size on which a read of one dimension depends."""
+    found: dict[tuple[int, int], Filling] = {}
+    for division in _quotients(_terms(read)):
+        for symbol in extent.free():
+            factor = division.num.coefficient(symbol)
+            rest = division.num - factor * E.from_atom(symbol)
+            if factor < 1 or symbol in rest.free() or symbol in division.den.free():
+                continue
+            found.setdefault((division.id, symbol.id), Filling(division, symbol, factor))
+    return list(found.values())
+
+
+def _terms(read: Access) -> Iterator[Expr | Bool]:
+    view = read.view
+    yield from view.coords
+    yield view.mask
+    yield from (axis.size for axis in view.axes)
+    yield from (loop.trips for loop in read.loops)
+    yield from (*read.path, *read.given)
+
+
+def quotients(terms: Iterable[Expr | Bool]) -> set[Div]:
+    """The divisions in terms, also within others."""
+    return set(_quotients(terms))
+
+
+def _quotients(terms: Iterable[Expr | Bool]) -> Iterator[Div]:
+    seen: set[int] = set()
+    left: list[Expr | Bool] = list(terms)
+    while left:
+        term = left.pop()
+        if id(term) in seen:
+            continue
+        seen.add(id(term))
+        if isinstance(term, Bool):
+            left += term.args if term.expr is None else (term.expr,)
+            continue
+        for atom in term.atoms():
+            if isinstance(atom, Div):
+                yield atom
+            left += atom.children()
+
+
+def line(access: Access, dimension: int) -> Access:
+    """The access seen along one dimension only."""
+    view = access.view
+    coord = view.coords[dimension]
+    names = {*coord.free(), *view.mask.free()}
+    storage = replace(view.storage, shape=(view.frame[dimension],), partition_axis=None, loops=())
+    flat = replace(
+        view,
+        storage=storage,
+        instance=(),
+        frame=storage.shape,
+        frame_partition=None,
+        axes=tuple(axis for axis in view.axes if axis.symbol in names),
+        coords=(coord,),
+    )
+    used = {*names, *(s for fact in (*access.path, *access.given) for s in fact.free())}
+    used |= {s for axis in flat.axes for s in axis.size.free()}
+    loops = [loop for loop in access.loops if loop.symbol in used]
+    for loop in reversed(access.loops):  # trip counts may depend on outer loops
+        needed = {s for kept in loops for s in kept.trips.free()}
+        if loop not in loops and loop.symbol in needed:
+            loops.append(loop)
+    ordered = tuple(loop for loop in access.loops if loop in loops)
+    return replace(access, view=flat, loops=ordered, reaches={})
+
+
+def walks(read: Access) -> list[Loop]:
+    """The loops that go through the dimension of a line, programs among them."""
+    coord = read.view.coords[0]
+    sizes = {s for axis in read.view.axes for s in axis.size.free()}
+    return [loop for loop in read.loops if loop.symbol in coord.free() or loop.symbol in sizes]
+
+
+@dataclass(frozen=True)
+class Along:
+    """All reads of a tensor along one dimension: their lines, and how long it is.
+
+    ``pinned``: the sizes that the kernel demands to be a number.
+    """
+
+    lines: Sequence[Access]
+    extent: Expr
+    pinned: E.Substitution
+
+    @cached_property
+    def place(self) -> Expr:
+        """Any index of the dimension."""
+        return E.fresh("index", 0, None, E.Origin.POINT)
+
+    @property
+    def _symbol(self) -> Sym:
+        return _symbol(self.place)
+
+    @cached_property
+    def inside(self) -> Bool:
+        return E.lt(self.place, self.extent)
+
+    @cached_property
+    def everywhere(self) -> tuple[Bool, bool]:
+        """Whether the reads touch the index ``place``, and exactness."""
+        return self._touched(self.place, (self.inside,))
+
+    @cached_property
+    def last(self) -> tuple[Bool, bool]:
+        """Whether they touch the last one."""
+        return self._touched(self.extent - 1, ())
+
+    def _touched(self, place: Expr, given: tuple[Bool, ...]) -> tuple[Bool, bool]:
+        copies = [copy(read, 0) for read in self.lines]
+        ways: list[Copy] = [way for way in copies if way is not None]
+        formula, exact, _ = covered_point(ways, self.lines[0].view, (place,), Known(given))
+        return self.pinned.bool(formula), exact
+
+    @cached_property
+    def from_the_start(self) -> bool:
+        """Whether nothing is left out before an index that is touched, as the formula shows."""
+        return _falls(self.everywhere[0], self._symbol)
+
+    def read_to_the_end(self, filling: Filling) -> Bool:
+        """Whether the last index is read where the tiles fill the dimension, any number of them."""
+        tiles = E.symbol("whole tiles", 1)
+        size = filling.size(tiles, self.pinned)
+        if size is None:
+            return FALSE
+        by = E.Substitution({filling.symbol: size}, atoms={filling.quotient: tiles})
+        formula = self.pinned.bool(by.bool(self.last[0]))
+        if formula is TRUE or formula is FALSE:
+            return formula
+        end = by.expr(self.extent) - 1
+        formula = self._at(self.everywhere[0], by, end)
+        if formula is TRUE or formula is FALSE:
+            return formula
+        shown = [self._sampled(filling, number, last=True) for number in _TILES]
+        if shown.count(True) < 2:
+            return FALSE
+        there = E.Substitution({_symbol(tiles): E.from_atom(filling.quotient)})
+        return E.or_(E.lt(E.from_atom(filling.quotient), 1), there.bool(formula))
+
+    def _at(self, formula: Bool, by: E.Substitution, place: Expr) -> Bool:
+        found = E.Substitution({self._symbol: place}).bool(by.bool(formula))
+        return self.pinned.bool(found)
+
+    def complete(self, filling: Filling) -> bool:
+        """Whether all of the dimension is read where tiles fill it, as far as samples show."""
+        return [self._sampled(filling, tiles, last=False) for tiles in _TILES].count(True) >= 2
+
+    def falls_short_of_a_step(self, read: Access) -> bool:
+        """Whether reads on plain numbers end less than a step of a walk before the dimension."""
+        if not self.extent.is_const or self.last[0] is TRUE:
+            return False
+        coord, symbol = read.view.coords[0], self._symbol
+        step = max(abs(coord.coefficient(loop.symbol)) for loop in walks(read))
+        for end in range(self.extent.const - 1, max(0, self.extent.const - step), -1):
+            put = E.Substitution({symbol: E.const(end - 1)})
+            if put.bool(self.everywhere[0]) is TRUE:
+                return True
+        return False
+
+    def _sampled(self, filling: Filling, tiles: int, last: bool) -> bool:
+        return all(self._sample(filling, tiles, other, last) for other in _OTHERS)
+
+    def _sample(self, filling: Filling, tiles: int, other: int, last: bool) -> bool:
+        """Whether a dimension that so many tiles fill is read, or its last index."""
+        formula, symbol = self.everywhere[0], self._symbol
+        free = {*formula.free(), *self.extent.free(), *filling.quotient.num.free()}
+        free |= {*filling.quotient.den.free()} - {symbol, filling.symbol}
+        values = {s: E.const(_within(s, other)) for s in free - {symbol, filling.symbol}}
+        put = E.Substitution({**values})
+        size = filling.size(E.const(tiles), put)
+        if size is None or not size.is_const or size.const != _within(filling.symbol, size.const):
+            return False
+        put = E.Substitution({**values, filling.symbol: size})
+        extent, formula = put.expr(self.extent), put.bool(formula)
+        if not extent.is_const or extent.const < 1:
+            return False
+        step = max(1, extent.const // _LOOKED_AT) | 1  # odd: it meets what leaves out every other
+        looked = range(extent.const - 1, -1, -step) if not last else (extent.const - 1,)
+        return all(E.Substitution({symbol: E.const(k)}).bool(formula) is TRUE for k in looked)
+
+
+def _symbol(term: Expr) -> Sym:
+    symbol = term.as_atom()
+    assert isinstance(symbol, Sym)
+    return symbol
+
+
+def _within(symbol: Sym, value: int) -> int:
+    if symbol.lo is not None:
+        value = max(value, symbol.lo)
+    return value if symbol.hi is None else min(value, symbol.hi)
+
+
+def _falls(formula: Bool, symbol: Sym) -> bool:
+    """Whether a formula that holds for a value of a symbol holds for each smaller one."""
+    if symbol not in formula.free():
+        return True
+    if formula.kind in (E.BoolKind.AND, E.BoolKind.OR):
+        return all(_falls(part, symbol) for part in formula.args)
+    if formula.kind is not E.BoolKind.LE or formula.expr is None:
+        return False
+    rest = formula.expr - formula.expr.coefficient(symbol) * E.from_atom(symbol)
+    return formula.expr.coefficient(symbol) > 0 and symbol not in rest.free()
