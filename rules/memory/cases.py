@@ -19,6 +19,7 @@ from verifier.symbolic.memory.index import Access, tensor
 from verifier.symbolic.memory.known import Known
 from verifier.symbolic.regions import coverage, same_frame
 from verifier.symbolic.tensors import Axis, Loop, LoopKind, View
+from verifier.symbolic.units import parts, unit_of
 
 #: choices that are told apart in one question
 _CHOICES = 2
@@ -254,10 +255,18 @@ def renewed(access: Access, writes: Iterable[Access], found: Copy, level: int) -
     different, exact = apart(access.view, found.view)
     if different is E.TRUE:
         return E.TRUE, True
-    ways = (way for write in writes for way in between(write, found, level, access))
+    anew = tuple(writes)
     known = Known((*access.path, *access.ranges), access.loops)
-    formula, covers, _ = covered(ways, access.view, known)
-    return E.or_(different, formula), exact and covers and access.view.exact
+    exact = exact and access.view.exact
+    formulas: list[Bool] = []
+    unit = unit_of(access.view, (found.view, *(write.view for write in anew)))
+    for part in parts(access.view, unit):
+        different, sure = apart(part, found.view)
+        ways = (way for write in anew for way in between(write, found, level, access))
+        formula, covers, _ = covered(ways, part, known)
+        formulas.append(E.or_(different, formula))
+        exact = exact and sure and covers
+    return E.and_(*formulas), exact
 
 
 def covered(
@@ -269,16 +278,34 @@ def covered(
     blame if it is not. What is ``known`` of the symbols of ``view`` may be left out of the formula.
     """
     facts = known if known is not None else Known()
-    cases: list[Bool] = []
-    blame: Access | None = None
+    inexact: Access | None = None
     ways: list[Copy] = []
     for way in copies:
         if not way.view.exact:
-            blame = way.access
+            inexact = way.access
         elif _matched(way, view, facts):
             return E.TRUE, True, None
         else:
             ways.append(way)
+    blame = inexact
+    found: list[Bool] = []
+    # other ways may cover other parts of an element
+    for part in parts(view, unit_of(view, (way.view for way in ways))):
+        formula, culprit = _covered(ways, part, facts)
+        if formula is E.FALSE and culprit is None:
+            return formula, inexact is None, inexact
+        blame = culprit or blame
+        found.append(formula)
+    formula = E.and_(*found)
+    if formula is E.TRUE:
+        return E.TRUE, True, None
+    return formula, blame is None, blame
+
+
+def _covered(ways: Sequence[Copy], view: View, facts: Known) -> tuple[Bool, Access | None]:
+    """:func:`covered` by elimination, of no parts; whom to blame if the formula is too strong."""
+    cases: list[Bool] = []
+    blame: Access | None = None
     for way in ways:  # none of them is the plain case: elimination is what costs
         mine, theirs = same_frame(way.view, view)
         if not mine.exact or not theirs.exact:
@@ -288,11 +315,11 @@ def covered(
         formula, exact = _by_cases(replace(way, view=mine), theirs.coords, inner, _CHOICES)
         formula = E.or_(*_beyond(theirs, view), unfolded(formula))
         if facts.decide(formula):
-            return E.TRUE, True, None
+            return E.TRUE, None
         cases.append(formula)
         if not exact:
             blame = way.access
-    return E.or_(*cases), blame is None, blame
+    return E.or_(*cases), blame
 
 
 def _by_cases(way: Copy, at: Sequence[Expr], known: Known, choices: int) -> tuple[Bool, bool]:

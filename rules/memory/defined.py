@@ -29,79 +29,29 @@ from rules.memory.cases import (
     depends_on,
     dominates,
     given,
-    narrowed,
     same_elements,
 )
 from rules.memory.formulas import Ranges, cases, no_later, size
-from rules.memory.registers import accumulating, registers_of
+from rules.memory.reading import Read, Seen, Write, destination, index_of, place_in, regions
+from rules.memory.registers import accumulating
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
 from verifier.symbolic import expr as E
-from verifier.symbolic.effects import ACCUMULATORS, Carried, Decides, Folded, Index, Line, Reads
+from verifier.symbolic.effects import Carried, Folded
 from verifier.symbolic.expr import Bool, Expr
-from verifier.symbolic.memory.content import stored_to
-from verifier.symbolic.memory.deciding import USED, undescribed
 from verifier.symbolic.memory.index import (
     Access,
-    is_matmul,
     tensor,
 )
 from verifier.symbolic.memory.index import Index as Table
 from verifier.symbolic.regions import exists
-from verifier.symbolic.tensors import LoopKind, Storage, StorageKind, View
-from verifier.symbolic.trace import Operation
+from verifier.symbolic.tensors import LoopKind, StorageKind, View
+from verifier.symbolic.units import parts, unit_of
 
 #: parts of a formula that is carried on
 _LARGEST = 64
 #: how often a trace is gone through in order to know what comes round in its loops
 _ROUNDS = 4
-
-
-@dataclass(eq=False, slots=True)
-class Read:
-    """A region that an operation reads, and what becomes of it.
-
-    ``why``: what it decides, if it does. ``to``: the role that it is carried to. ``sure``: whether
-    all of the region is read, as far as it is known.
-    """
-
-    access: Access
-    why: str = ""
-    fate: Carried | Folded | None = None
-    to: str = ""
-    sure: bool = True
-    #: the element that its axes name is defined; free of all symbols but those of the access
-    defined: Bool = E.TRUE
-    #: what must hold where it decides; other symbols in it stand for anything
-    demand: Bool = E.TRUE
-    exact: bool = True
-    blame: Access | None = None
-    #: another read, earlier in the program, was taken to see what is defined because of this one
-    assumed: bool = False
-    #: what that one took to be defined; as ``defined``
-    taken: Bool = E.TRUE
-    #: less than that is: what is said of reads that it comes round to may not be all
-    open: bool = False
-    done: bool = False
-
-    @property
-    def decides(self) -> bool:
-        return bool(self.why)
-
-
-@dataclass(eq=False, slots=True)
-class Write:
-    """A region that an operation writes; ``partial``: at most that, as data or flags say."""
-
-    access: Access
-    partial: bool
-    #: data goes into accumulators beside what is there
-    adds: bool = False
-
-    @property
-    def sets(self) -> bool:
-        """Whether nothing of what was there before is left in what it writes."""
-        return not (self.partial or self.adds or self.access.operation.adds)
 
 
 @dataclass(slots=True)
@@ -116,7 +66,7 @@ class Flow:
     @staticmethod
     def of(table: Table, target: Target) -> Flow:
         flow = Flow(table)
-        seen = _Seen(table, {})
+        seen = Seen(table, {})
         used = list(accumulating(table.trace, target))
         for access, how in used:
             seen.lanes[id(access.operation)] = access.view
@@ -150,7 +100,7 @@ class Flow:
             for read in self.reads.get(id(operation), ()):
                 known = Ranges(read.access, self.table.assumed(operation.order))
                 if not read.done:
-                    _Definition(self, read, known).settle()
+                    _Definition.of(self, read, known).settle()
 
     def _taken(self, first: dict[int, list[Read]]) -> bool:
         """Note what a round found of what comes round; whether it was less than was taken."""
@@ -252,133 +202,6 @@ class Flow:
         return Ranges(write.access, self.table.assumed(write.access.order))
 
 
-# ----------------------------------------------------------------------- what accesses are
-
-
-def _index(view: View) -> Index:
-    return tuple(axis.index for axis in view.axes)
-
-
-def regions(access: Access) -> Iterator[Write]:
-    """What a write writes, as its instruction says; a region for each condition."""
-    instruction = access.operation.instruction
-    entries = instruction.footprint.writes_of(access.role) if instruction is not None else ()
-    if not entries:
-        yield Write(access, False)
-    for entry in entries:
-        when = entry.when.holds(access.operation)
-        where = entry.where.holds(access.operation, _index(access.view))
-        if when is E.FALSE or where is E.FALSE:
-            continue
-        partial = when is None or where is None or not entry.where.exact
-        yield Write(narrowed(access, when, where), partial)
-
-
-class _Seen:
-    """Which storages the caller sees, and what the reads of a trace are because of that."""
-
-    def __init__(self, table: Table, lanes: dict[int, View]) -> None:
-        self._table = table
-        #: the accumulators that an operation uses, by its identity
-        self.lanes = lanes
-        self._returned = {id(storage) for storage in table.returned}
-
-    def reads(self, access: Access) -> Iterator[Read]:
-        operation = access.operation
-        if access.target:
-            if is_matmul(operation) and not operation.generation.sums_by_operator:
-                return  # it follows the accumulation protocol, which has its own rule
-            why = _decides(access)
-            if why:
-                yield Read(access, why)
-                return
-            same = Carried(lambda call, index: index, access.role)
-            yield from self._carried(access, same, True)
-            return
-        instruction = operation.instruction
-        entries = instruction.footprint.reads_of(access.role) if instruction is not None else ()
-        if not entries:
-            yield Read(access, undescribed(access.role))
-        for entry in entries:
-            yield from self._entry(access, entry)
-
-    def _entry(self, access: Access, entry: Reads) -> Iterator[Read]:
-        when = entry.when.holds(access.operation)
-        where = entry.where.holds(access.operation, _index(access.view))
-        if when is E.FALSE or where is E.FALSE:
-            return
-        sure = when is not None and where is not None and entry.where.exact
-        part = narrowed(access, when, where)
-        if isinstance(entry.fate, Decides):
-            yield Read(part, entry.fate.why, sure=sure)
-            return
-        yield from self._carried(part, entry.fate, sure)
-        registers = registers_of(access.operation)
-        if registers is not None and registers.takes(access.operation, entry):
-            fate = replace(entry.fate, to=ACCUMULATORS)
-            if isinstance(fate, Folded):  # of a running result they keep the last
-                fate = replace(fate, kept="", prefix=False)
-            yield from self._carried(part, fate, sure)
-
-    def read_out(self, access: Access, to: str) -> Iterator[Read]:
-        """What accumulators hold goes into the result of a call that does not set them."""
-        lane = Carried(lambda call, index: index[:1] or None, to)
-        yield from self._carried(access, lane, True)
-
-    def _carried(self, access: Access, fate: Carried | Folded, sure: bool) -> Iterator[Read]:
-        target = self.lanes.get(id(access.operation)) if fate.to == ACCUMULATORS else None
-        if target is None:
-            target = _destination(access.operation, fate.to)
-        if target is None:
-            yield Read(access, fate=fate, to=fate.to, sure=sure)
-            return
-        fits = fate.fits(access.operation)
-        known = self._table.assumed(access.order).also(access.path, ())
-        elsewhere = E.FALSE if known.decide(fits) is True else E.not_(fits)
-        if self._visible(target.storage):
-            why = stored_to(target.name)
-            if elsewhere is not E.FALSE:
-                yield Read(narrowed(access, elsewhere, None), why, sure=False)
-                access = narrowed(access, fits, None)
-            yield Read(access, why, sure=sure)
-            return
-        if not target.exact:
-            yield Read(access, USED, sure=False)
-            return
-        place = _place(fate, access.operation, _index(target))
-        if place is None or len(place) != len(access.view.axes) or not sure:
-            yield Read(access, USED, fate, fate.to, sure=False)
-            return
-        if elsewhere is not E.FALSE:
-            # where sizes are not what they have to be, any element may go anywhere
-            other = narrowed(access, elsewhere, None)
-            yield Read(other, USED, fate, fate.to, sure=False)
-            access = narrowed(access, fits, None)
-        yield Read(access, fate=fate, to=fate.to)
-
-    def _visible(self, storage: Storage) -> bool:
-        seen = storage.kind is StorageKind.INPUT or storage.buffer is Buffer.SHARED_HBM
-        return seen or id(storage) in self._returned
-
-
-def _decides(access: Access) -> str:
-    """Why what an operation adds to has to be defined where it does."""
-    instruction = access.operation.instruction
-    writes = instruction.footprint.writes_of(access.role) if instruction is not None else ()
-    return next((write.decides for write in writes if write.decides), "")
-
-
-def _destination(operation: Operation, role: str) -> View | None:
-    return next((view for name, view in operation.writes if name.partition("[")[0] == role), None)
-
-
-def _place(fate: Carried | Folded, operation: Operation, index: Index) -> Line | None:
-    """What goes into an element of the destination: an element, or a line of them."""
-    if isinstance(fate, Folded):
-        return fate.line(operation, index)
-    return fate.source(operation, index)
-
-
 def _at_destination(read: Read, write: Write, defined: Bool, known: Ranges) -> tuple[Bool, bool]:
     """That a read's element is ``defined``, by the axes of the write that it is carried to.
 
@@ -386,8 +209,8 @@ def _at_destination(read: Read, write: Write, defined: Bool, known: Ranges) -> t
     """
     fate, operation = read.fate, read.access.operation
     assert fate is not None
-    index = _index(write.access.view)
-    place = _place(fate, operation, index)
+    index = index_of(write.access.view)
+    place = place_in(fate, operation, index)
     axes = read.access.view.axes
     if place is None or len(place) != len(axes):
         return E.FALSE, True
@@ -420,10 +243,10 @@ def _at_destination(read: Read, write: Write, defined: Bool, known: Ranges) -> t
 def _running(read: Read) -> list[E.Sym]:
     """The axes along which a read is folded."""
     assert read.fate is not None
-    target = _destination(read.access.operation, read.fate.to)
+    target = destination(read.access.operation, read.fate.to)
     place = None
     if isinstance(read.fate, Folded) and target is not None:
-        place = _place(read.fate, read.access.operation, _index(target))
+        place = place_in(read.fate, read.access.operation, index_of(target))
     if place is None:
         return []
     axes = read.access.view.axes
@@ -435,25 +258,46 @@ def _running(read: Read) -> list[E.Sym]:
 
 @dataclass(slots=True)
 class _Definition:
-    """Settles one read."""
+    """Settles one read.
+
+    Of an element that other views write in parts, all parts have to be defined: each is settled by
+    itself (``part``), as different writes may set them.
+    """
 
     flow: Flow
     read: Read
     known: Ranges
+    part: View
+
+    @staticmethod
+    def of(flow: Flow, read: Read, known: Ranges) -> _Definition:
+        return _Definition(flow, read, known, read.access.view)
 
     def settle(self) -> None:
         read = self.read
         last = self._last()
-        formula, exact, blame = self._set() if last is None else self._set_since(last)
-        threats, known = self._threats(last)
-        read.demand = E.and_(formula, *(threat.demand for threat in threats))
-        read.defined = E.and_(formula, *(threat.formula for threat in threats))
-        if not known:
-            read.demand = read.defined = E.FALSE
-        read.blame = blame or next((t.blame for t in threats if not t.exact), None)
+        demands: list[Bool] = []
+        definitions: list[Bool] = []
+        found: list[_Threat] = []
+        read.blame, exact = None, True
+        whole = read.access.view
+        for part in parts(whole, unit_of(whole, (write.access.view for write in self._writes))):
+            self.part = part
+            formula, sure, blame = self._set() if last is None else self._set_since(last)
+            threats, known = self._threats(last)
+            demands += [formula, *(threat.demand for threat in threats)]
+            definitions += [formula, *(threat.formula for threat in threats)]
+            if not known:
+                demands = definitions = [E.FALSE]
+            read.partly = read.partly or (part is not whole and formula is not E.FALSE)
+            read.blame = read.blame or blame
+            exact = exact and sure and known
+            found += threats
+        read.demand, read.defined = E.and_(*demands), E.and_(*definitions)
+        read.blame = read.blame or next((t.blame for t in found if not t.exact), None)
         if read.demand is not E.TRUE:
-            read.exact = exact and known and all(threat.sure for threat in threats)
-            self._place(read.exact and all(threat.exact for threat in threats))
+            read.exact = exact and all(threat.sure for threat in found)
+            self._place(read.exact and all(threat.exact for threat in found))
         read.done = True
 
     def _place(self, certain: bool) -> None:
@@ -516,7 +360,7 @@ class _Definition:
     def _set(self) -> tuple[Bool, bool, Access | None]:
         """That some write set the element: formula, exactness, what is to blame if inexact."""
         access = self.read.access
-        view, storage = access.view, access.view.storage
+        view, storage = self.part, self.part.storage
         if storage.initialised or storage.kind in (StorageKind.INPUT, StorageKind.CONSTANT):
             return E.TRUE, True, None
         complete = [write for write in self._writes if not write.partial]
@@ -646,10 +490,9 @@ class _Definition:
                 yield found, level
 
     def _threat(self, write: Write, way: Copy, again: Bool, sure: bool) -> _Threat:
-        access = self.read.access
-        different, known = apart(access.view, way.view)
+        different, known = apart(self.part, way.view)
         demand = E.or_(*map(E.not_, way.ranges), different, again)
-        undone, exact, _ = covered([way], access.view)
+        undone, exact, _ = covered([way], self.part)
         formula = E.or_(E.not_(self.known.without(undone)), again)
         if exact:
             demand = formula
@@ -666,7 +509,7 @@ class _Definition:
     def _set_again(self, undone: Write, level: int | None) -> tuple[Bool, bool, Access | None]:
         """That it is set after it was undone, and before it is read; as :func:`covered`."""
         ways = self._afterwards(undone, level)
-        return covered(ways, self.read.access.view, self.known.known)
+        return covered(ways, self.part, self.known.known)
 
     def _afterwards(self, undone: Write, level: int | None) -> Iterator[Copy]:
         """The ways in which a write comes after another one, and before the read."""

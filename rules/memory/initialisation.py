@@ -10,7 +10,8 @@ from math import prod
 from rules.beta1 import TWINS
 from rules.memory import examples
 from rules.memory.cases import Copy, contains, copy, covered_point, dominates
-from rules.memory.defined import Flow, Read, Write, regions
+from rules.memory.defined import Flow
+from rules.memory.reading import Read, Write, regions
 from rules.memory.relief import Relief
 from rules.memory.runtime import covered_there
 from rules.memory.samples import determined, possible
@@ -83,9 +84,9 @@ def uninitialised_reads(trace: Trace, target: Target) -> Iterable[Check]:
 
 
 def _origin(flow: Flow, table: Index, read: Read, relief: Relief) -> Read:
-    """The read to speak of: the first of a tensor that is not written from end to end.
+    """The read to speak of: one without which nothing undefined would decide.
 
-    Of several, one without which nothing undefined would decide.
+    Of several, and if there is none, the first of a tensor that is not written from end to end.
     """
     if read.demand is E.TRUE:
         return read
@@ -96,7 +97,7 @@ def _origin(flow: Flow, table: Index, read: Read, relief: Relief) -> Read:
         writes = table.uses(view.storage).writes
         if not writes or not view.exact or partly_written(view, writes):
             partly.append(origin)
-    return relief.cause(read, partly or found[:1])
+    return relief.cause(read, [*partly, *(each for each in found if each not in partly)])
 
 
 def _spoiling(flow: Flow, table: Index, read: Read, origin: Read, reason: str) -> list[Read]:
@@ -196,7 +197,7 @@ def _read_check(read: Read, origin: Read, table: Index, predicate: Bool, reason:
     when = _When.BEFORE_ALL
     if not uses.writes:
         when = _When.NEVER
-    elif origin.demand is E.FALSE or origin.defined is E.FALSE:
+    elif not origin.partly and (origin.demand is E.FALSE or origin.defined is E.FALSE):
         when = _When.BEFORE
     adder = operation.name.rpartition(".")[2] if first.target else ""
     fact = operation.generation.undefined

@@ -15,6 +15,7 @@ from verifier.symbolic import views
 from verifier.symbolic.expr import Bool, Expr, Sym
 from verifier.symbolic.regions import coverage, exists, point, same_frame
 from verifier.symbolic.tensors import DType, View
+from verifier.symbolic.units import parts, unit_of
 from verifier.symbolic.values import IndexMask, SliceValue
 
 from .views_support import SPAN, Recorder
@@ -248,14 +249,33 @@ def test_nested_loops_over_a_flat_frame() -> None:
     compare(one, [(i, E.ceildiv(n, 2))], [], envs)
 
 
-def test_different_element_sizes_meet_in_bytes() -> None:
+def test_different_element_sizes_meet_in_what_divides_both() -> None:
     machine = Recorder()
     t = machine.allocate("t", (4, 6), "float32", Buffer.SBUF)
     half = views.view_dtype(machine, t, DType.named("bfloat16"), SPAN)
     part = sub(machine, half, SliceValue(None, None, None), sl(2, 5))
     one, two = same_frame(t, part)
-    assert one.frame == two.frame == (E.const(4), E.const(24))
+    assert one.frame == two.frame == (E.const(4), E.const(12))
+    compare(one, [], [], [{}])
     compare(two, [], [], [{}])
+
+
+def test_parts_of_elements_lie_in_the_frame_of_the_narrower_view() -> None:
+    machine = Recorder()
+    n = E.symbol("n", 1)
+    t = machine.allocate("t", (4, n), "float32", Buffer.SBUF)
+    half = views.view_dtype(machine, t, DType.named("bfloat16"), SPAN)
+    unit = unit_of(t, (t, half))
+    assert unit == 2
+    for part in parts(t, unit):
+        assert part.frame == half.frame and part.axes == t.axes
+        assert same_frame(part, half) == (part, half)
+        compare(part, [], [], [{"n": x} for x in (1, 2, 5)])
+    assert unit_of(half, (t, half)) is None and [*parts(half, None)] == [half]
+    # as a wider type, the frame is that of the tensor again
+    narrow = machine.allocate("u", (4, n), "bfloat16", Buffer.SBUF)
+    wide = views.view_dtype(machine, narrow, DType.named("float32"), SPAN)
+    assert [part.frame for part in parts(wide, 2)] == [narrow.frame] * 2
 
 
 def test_inexact_views_claim_nothing() -> None:

@@ -23,16 +23,20 @@ class TooFineError(Exception):
 
 
 class Cells:
-    """Zeros at first. A tensor of a few boxes takes a few numbers, however large the boxes are."""
+    """Zeros at first. A tensor of a few boxes takes a few numbers, however large the boxes are.
 
-    __slots__ = ("blocks", "shape", "template", "values")
+    Once a view of a narrower type was there, elements are told apart in parts of ``unit`` bytes.
+    """
+
+    __slots__ = ("blocks", "template", "unit", "values")
 
     def __init__(self, template: Template) -> None:
         self.template = template
-        self.shape = template.shape
-        #: extent of the blocks along each dimension; they divide that of the tensor
-        self.blocks = [max(1, extent) for extent in self.shape]
-        self.values: Values = np.zeros((1,) * len(self.shape), np.int64)
+        self.unit = template.itemsize
+        #: extent of the blocks along each dimension, in parts along the last; they divide that of
+        #: the tensor
+        self.blocks = [max(1, extent) for extent in template.shape or (1,)]
+        self.values: Values = np.zeros((1,) * len(self.blocks), np.int64)
 
     def get(self, box: Box, place: Geometry | Gather) -> Values:
         """The numbers of the elements that a view touches.
@@ -43,7 +47,8 @@ class Cells:
         if box is not None:
             part = self._slices(box)  # which may replace the values by finer ones
             return self.values[part]
-        out: Values = self._flat()[elements(self.template, place)]
+        self._part(NUMPY[place.dtype].itemsize)
+        out: Values = self._flat()[elements(self.template, place, self.unit)]
         return out
 
     def put(self, box: Box, place: Geometry | Gather, value: Any) -> None:
@@ -56,7 +61,14 @@ class Cells:
             part = self._slices(box)
             self.values[part] = value
         else:
-            self._flat()[elements(self.template, place)] = value
+            self._part(NUMPY[place.dtype].itemsize)
+            self._flat()[elements(self.template, place, self.unit)] = value
+
+    def _part(self, size: int) -> None:
+        """Tell parts of that many bytes apart from now on."""
+        if size < self.unit:
+            self.blocks[-1] *= self.unit // size
+            self.unit = size
 
     def align(self, other: Cells) -> None:
         """Have the same blocks as another one of the same tensor, so that numbers go together.
@@ -64,6 +76,8 @@ class Cells:
         Raises:
             TooFineError: as in ``get``.
         """
+        self._part(other.unit)
+        other._part(self.unit)
         for dimension in range(len(self.blocks)):
             block = gcd(self.blocks[dimension], other.blocks[dimension])
             for cells in (self, other):
@@ -72,6 +86,10 @@ class Cells:
 
     def _slices(self, box: tuple[tuple[int, int], ...]) -> tuple[slice, ...]:
         out = []
+        parts = self.template.itemsize // self.unit
+        if parts > 1 and box:
+            low, high = box[-1]
+            box = (*box[:-1], (low * parts, high * parts))
         for dimension, (low, high) in enumerate(box):
             block = gcd(self.blocks[dimension], low, high)
             if block != self.blocks[dimension]:
@@ -124,16 +142,19 @@ def along(template: Template, distance: int) -> list[int]:
     return steps
 
 
-def elements(template: Template, place: Geometry | Gather) -> NDArray[np.int64]:
-    """The positions of the tensor's own elements that a view touches, in the tensor at least."""
+def elements(template: Template, place: Geometry | Gather, unit: int = 0) -> NDArray[np.int64]:
+    """The positions of the tensor's own elements that a view touches, in the tensor at least.
+
+    ``unit``: of parts of so many bytes; those of an element of the view along one more axis.
+    """
     if isinstance(place, Geometry):
         positions: NDArray[np.int64] = positions_of(place)
     else:
         positions = place.positions if place.mask is None else place.positions[place.mask]
-    own, other = template.itemsize, NUMPY[place.dtype].itemsize
+    own, other = unit or template.itemsize, NUMPY[place.dtype].itemsize
     if other > own:
         ratio = other // own
         positions = positions[..., None] * ratio + np.arange(ratio)
     elif other < own:
         positions = positions * other // own
-    return np.clip(positions, 0, max(template.elements - 1, 0))
+    return np.clip(positions, 0, max(template.elements * template.itemsize // own - 1, 0))

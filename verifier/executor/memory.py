@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
@@ -130,6 +130,8 @@ class Memory:
     ``data`` holds its bytes, made when first touched (never when only shapes are run). ``full``
     says that every element is defined: it was written, with what is defined. Otherwise ``bits``
     marks the defined elements, and ``regions`` remembers geometries that are defined as a whole.
+    Maps of elements have an entry for each ``unit`` of bytes: an element of the tensor, until it is
+    looked at through a view of a narrower type.
     """
 
     __slots__ = (
@@ -150,6 +152,7 @@ class Memory:
         "span",
         "template",
         "typed",
+        "unit",
         "untracked",
         "writer",
         "written",
@@ -184,6 +187,7 @@ class Memory:
         #: whether anything but a matmul wrote to it (PSUM)
         self.writer = ""
         self.untracked = False
+        self.unit = template.itemsize
 
     # -- identity --------------------------------------------------------------------
 
@@ -234,7 +238,7 @@ class Memory:
         if self.bits is None:
             data.fill(POISON)
         elif self.template.elements:
-            data.reshape(self.template.elements, -1)[~self.bits] = POISON
+            data.reshape(self.bits.size, -1)[~self.bits] = POISON
 
     def array(self, place: Geometry) -> Array:
         """The elements of an affine view: a window on the bytes, not to be written to."""
@@ -316,37 +320,50 @@ class Memory:
         """Whether it is too large to follow every element of it."""
         return self.data is None and self.template.elements > TRACKED
 
+    @property
+    def entries(self) -> int:
+        return max(1, self.template.elements * self.template.itemsize // self.unit)
+
     def _bits(self) -> NDArray[np.bool_] | None:
         if self.bits is None:
             if self.beyond:
                 self.untracked = True
                 return None
-            self.bits = np.zeros(max(1, self.template.elements), np.bool_)
+            self.bits = np.zeros(self.entries, np.bool_)
         return self.bits
 
-    def part(self, values: NDArray[Any], place: Geometry) -> NDArray[Any]:
-        """The part of a map of elements that a view covers (elements of other sizes: their cover).
+    def divide(self, dtype: str) -> int:
+        """Bytes of the elements of a view; maps have no larger entries from now on."""
+        size: int = NUMPY[dtype].itemsize
+        if size < self.unit:
+            parts = self.unit // size
+            self.unit = size
+            if self.bits is not None:
+                self.bits = np.repeat(self.bits, parts)
+            if self.lost is not None:
+                self.lost = np.repeat(self.lost, parts)
+            self.content.divide(parts)
+        return size
 
-        A window on the map, unless the elements of the view are smaller.
+    def part(self, values: NDArray[Any], place: Geometry) -> NDArray[Any]:
+        """A window on the part of a map that a view covers.
+
+        Of elements that have several entries, those lie along one more axis. The map is taken after
+        :meth:`divide`.
         """
-        own, other = self.template.itemsize, NUMPY[place.dtype].itemsize
+        ratio = NUMPY[place.dtype].itemsize // self.unit
         size = values.itemsize
-        strides = place.strides if size == 1 else _in_bytes(place.strides, size)
-        if own == other:
+        if ratio == 1:
+            strides = place.strides if size == 1 else _in_bytes(place.strides, size)
             offset = place.offset * size
             return np.ndarray(place.shape, values.dtype, values.data, offset, strides)
-        if other > own and other % own == 0:
-            ratio = other // own
-            return np.ndarray(
-                (*place.shape, ratio),
-                values.dtype,
-                values.data,
-                place.offset * ratio * size,
-                (*(stride * ratio for stride in strides), size),
-            )
-        positions = positions_of(place) * other // own
-        out: NDArray[Any] = values[positions]
-        return out
+        return np.ndarray(
+            (*place.shape, ratio),
+            values.dtype,
+            values.data,
+            place.offset * ratio * size,
+            (*(stride * ratio * size for stride in place.strides), size),
+        )
 
     def mark(self, place: Geometry) -> None:
         """The elements of a view are written."""
@@ -361,14 +378,11 @@ class Memory:
             return
         if self.regions is not None and place in self.regions:
             return
+        self.divide(place.dtype)
         bits = self._bits()
         if bits is None:
             return
-        if NUMPY[place.dtype].itemsize < template.itemsize:
-            size = NUMPY[place.dtype].itemsize
-            bits[(positions_of(place) * size // template.itemsize).reshape(-1)] = True
-        else:
-            self.part(bits, place)[...] = True
+        self.part(bits, place)[...] = True
         self._remember(place)
 
     def _remember(self, place: Geometry) -> None:
@@ -382,28 +396,27 @@ class Memory:
         self.written = True
         if self.full:
             return
+        self.divide(dtype)
         bits = self._bits()
         if bits is None:
             return
-        for shifted in self._own_positions(positions, dtype):
+        for shifted in self.own_positions(positions, dtype):
             bits[shifted] = True
 
-    def _own_positions(
+    def own_positions(
         self, positions: NDArray[np.int64], dtype: str
     ) -> Iterable[NDArray[np.int64]]:
-        own, other = self.template.itemsize, NUMPY[dtype].itemsize
-        if own >= other:
-            yield positions * other // own
-        else:
-            ratio = other // own
-            for k in range(ratio):
-                yield positions * ratio + k
+        """The entries of elements, one of each at a time; as :meth:`part`."""
+        ratio = NUMPY[dtype].itemsize // self.unit
+        for k in range(ratio):
+            yield positions * ratio + k if ratio > 1 else positions
 
     def undefined(self, place: Geometry | Gather) -> NDArray[np.bool_]:
         """Which elements of a view mean nothing; those that do not take part are not among them."""
         shape = place.shape
         if self.full or self.untracked:
             return np.zeros(shape, np.bool_)
+        self.divide(place.dtype)
         if isinstance(place, Geometry):
             if self.bits is None:
                 return np.ones(shape, np.bool_)
@@ -413,7 +426,7 @@ class Memory:
         if self.bits is None or (place.anywhere and not self.bits.any()):
             missing[...] = True
         elif not place.anywhere:
-            for positions in self._own_positions(place.positions, place.dtype):
+            for positions in self.own_positions(place.positions, place.dtype):
                 missing |= ~self.bits[positions]
         if place.mask is not None:
             missing &= place.mask
@@ -423,12 +436,21 @@ class Memory:
         """For each element of a view, the number of the read that it is undefined by, or 0."""
         if self.lost is None:
             return np.zeros(place.shape, np.int32)
+        self.divide(place.dtype)
         if isinstance(place, Geometry):
             found: NDArray[np.int32] = self.part(self.lost, place)
-            return found.copy() if found.ndim == len(place.shape) else found.max(-1)
+            if found.ndim == len(place.shape):
+                return found.copy()
+            if self.bits is not None:  # what was lost in a part may be written again
+                found = np.where(self.part(self.bits, place), 0, found)
+            most: NDArray[np.int32] = found.max(-1)
+            return most
         found = np.zeros(place.shape, np.int32)
-        for positions in self._own_positions(place.positions, place.dtype):
-            np.maximum(found, self.lost[positions], out=found)
+        for positions in self.own_positions(place.positions, place.dtype):
+            lost = self.lost[positions]
+            if self.bits is not None:
+                lost = np.where(self.bits[positions], 0, lost)
+            np.maximum(found, lost, out=found)
         return found
 
     def lose(self, place: Geometry | Gather, reads: NDArray[np.int32]) -> None:
@@ -439,8 +461,9 @@ class Memory:
         chosen = reads > 0
         if not bool(chosen.any()):
             return
+        self.divide(place.dtype)
         if self.full:
-            self.bits = np.ones(max(1, self.template.elements), np.bool_)
+            self.bits = np.ones(self.entries, np.bool_)
             self.full = False
         bits = self._bits()
         if bits is None:
@@ -449,7 +472,7 @@ class Memory:
         if self.lost is None:
             self.lost = np.zeros(bits.size, np.int32)
         positions = positions_of(place) if isinstance(place, Geometry) else place.positions
-        for own in self._own_positions(positions[chosen], place.dtype):
+        for own in self.own_positions(positions[chosen], place.dtype):
             bits[own] = False
             self.lost[own] = reads[chosen]
 
@@ -461,6 +484,7 @@ class Memory:
             return True
         if self.bits is None:
             return prod(place.shape) == 0
+        self.divide(place.dtype)
         if not bool(self.part(self.bits, place).all()):
             return False
         if place == self.template.whole:
@@ -474,7 +498,8 @@ class Memory:
             return True
         if self.bits is None:
             return positions.size == 0
-        return all(bool(self.bits[p].all()) for p in self._own_positions(positions, dtype))
+        self.divide(dtype)
+        return all(bool(self.bits[p].all()) for p in self.own_positions(positions, dtype))
 
     def complete(self) -> bool:
         """Whether the whole tensor was written."""
@@ -512,13 +537,21 @@ class Contents:
         if self.numbers is None:
             assert self.every is not None
             return self.every
+        self.memory.divide(place.dtype)
         numbers: NDArray[np.int8]
         if isinstance(place, Geometry):
             numbers = self.memory.part(self.numbers, place)
         else:
-            numbers = self.numbers[place.positions % self.numbers.size]
+            numbers = np.stack([self.numbers[e] for e in self._entries(place)], -1)
         first = int(numbers.flat[0]) if numbers.size else NOTHING
-        return first if bool((numbers == first).all()) else numbers
+        if bool((numbers == first).all()):
+            return first
+        return numbers if numbers.ndim == len(place.shape) else numbers.max(-1)
+
+    def divide(self, parts: int) -> None:
+        """Elements have so many entries from now on."""
+        if self.numbers is not None:
+            self.numbers = np.repeat(self.numbers, parts)
 
     def put(self, place: Geometry | Gather, number: int) -> None:
         """Set what the elements of a view hold."""
@@ -545,17 +578,22 @@ class Contents:
             self.put(place, SUM)
 
     def _change(self, place: Geometry | Gather, change: Callable[[Any], Any]) -> None:
+        self.memory.divide(place.dtype)
         if self.numbers is None:
-            size = max(1, self.memory.template.elements)
-            self.numbers = np.full(size, self.every, np.int8)
+            self.numbers = np.full(self.memory.entries, self.every, np.int8)
             self.every = None
         if isinstance(place, Geometry):
             part = self.memory.part(self.numbers, place)
             part[...] = change(part)
             return
-        chosen = place.positions if place.mask is None else place.positions[place.mask]
-        chosen = chosen.reshape(-1) % self.numbers.size
-        self.numbers[chosen] = change(self.numbers[chosen])
+        for entries in self._entries(place):
+            chosen = (entries if place.mask is None else entries[place.mask]).reshape(-1)
+            self.numbers[chosen] = change(self.numbers[chosen])
+
+    def _entries(self, place: Gather) -> Iterator[NDArray[np.int64]]:
+        assert self.numbers is not None
+        for entries in self.memory.own_positions(place.positions, place.dtype):
+            yield entries % self.numbers.size
 
 
 #: of tensors outside of PSUM: never asked for, never set

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from verifier.executor.cells import elements
 from verifier.executor.memory import Bound
+from verifier.executor.semantics.casts import NUMPY
 from verifier.symbolic import expr as E
 from verifier.symbolic.memory.transfers import sources, taken_from
 from verifier.symbolic.tensors import View
@@ -29,7 +30,8 @@ def overlapping(operation: Operation, bounds: Mapping[str, Bound]) -> str | None
 
 def _meet(operation: Operation, role: str, target: str, found: Bound, written: Bound) -> bool:
     template = found.memory.template
-    reads, writes = (elements(template, each.place) for each in (found, written))
+    unit = min(template.itemsize, *(NUMPY[x.place.dtype].itemsize for x in (found, written)))
+    reads, writes = (elements(template, each.place, unit) for each in (found, written))
     if not np.isin(writes, reads).any():
         return False
     own, other = _shape(dict(operation.reads)[role]), _shape(dict(operation.writes)[target])
@@ -39,7 +41,7 @@ def _meet(operation: Operation, role: str, target: str, found: Bound, written: B
     mine = _moved(operation, role, reads, writes)
     if mine is None:
         return False
-    times = np.bincount(reads.reshape(-1), minlength=template.elements)
+    times = np.bincount(reads.reshape(-1), minlength=int(writes.max()) + 1)
     hit = times[writes] > (mine == writes)
     return bool(hit.any())
 

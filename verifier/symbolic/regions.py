@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from math import gcd
 from typing import Final
 
 from verifier.symbolic import expr as E
@@ -27,7 +28,8 @@ from verifier.symbolic.expr import (
     Sym,
 )
 from verifier.symbolic.rewriting import Chosen, Minima
-from verifier.symbolic.tensors import Axis, Loop, View
+from verifier.symbolic.tensors import Loop, View
+from verifier.symbolic.units import in_unit
 from verifier.symbolic.views.common import conjuncts
 from verifier.symbolic.views.linear import linear_view
 
@@ -48,33 +50,22 @@ def point(frame: Sequence[Expr]) -> tuple[tuple[Expr, ...], Bool]:
 def same_frame(a: View, b: View) -> tuple[View, View]:
     """Two views of one storage with coordinates in one frame.
 
-    Frames that are the same stay; otherwise both become flat (``linear_view``). Element types of
-    different size go down to bytes. When that is not possible both views come back inexact.
+    Frames that are the same stay; otherwise both become flat (``linear_view``). Of element types of
+    different size the wider has its elements divided. When that is not possible both views come
+    back inexact.
     """
     if a.dtype.itemsize is not b.dtype.itemsize:
         if not (a.dtype.itemsize.is_const and b.dtype.itemsize.is_const):
             why = "views of one tensor with element sizes that depend on an input"
             return replace(a, exact=False, reason=why), replace(b, exact=False, reason=why)
-        return _in_bytes(linear_view(a)), _in_bytes(linear_view(b))
+        unit = gcd(a.dtype.itemsize.const, b.dtype.itemsize.const)
+        a, b = in_unit(a, unit), in_unit(b, unit)
     same = len(a.frame) == len(b.frame) and all(
         x is y for x, y in zip(a.frame, b.frame, strict=True)
     )
     if same and a.frame_partition == b.frame_partition:
         return a, b
     return linear_view(a), linear_view(b)
-
-
-def _in_bytes(view: View) -> View:
-    size = view.dtype.itemsize
-    symbol = E.fresh("byte", 0, None, E.Origin.AXIS).as_atom()
-    assert isinstance(symbol, Sym)
-    byte = Axis(symbol, size)
-    return replace(
-        view,
-        frame=(*view.frame[:-1], view.frame[-1] * size),
-        coords=(*view.coords[:-1], view.coords[-1] * size + byte.index),
-        axes=(*view.axes, byte),
-    )
 
 
 def coverage(

@@ -1,0 +1,195 @@
+"""What operations read and write, and what becomes of what they read: by their descriptions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from rules.memory.cases import narrowed
+from rules.memory.registers import registers_of
+from verifier.hardware.memories import Buffer
+from verifier.symbolic import expr as E
+from verifier.symbolic.effects import ACCUMULATORS, Carried, Decides, Folded, Index, Line, Reads
+from verifier.symbolic.expr import Bool
+from verifier.symbolic.memory.content import stored_to
+from verifier.symbolic.memory.deciding import USED, undescribed
+from verifier.symbolic.memory.index import Access, is_matmul
+from verifier.symbolic.memory.index import Index as Table
+from verifier.symbolic.tensors import Storage, StorageKind, View
+from verifier.symbolic.trace import Operation
+
+
+@dataclass(eq=False, slots=True)
+class Read:
+    """A region that an operation reads, and what becomes of it.
+
+    ``why``: what it decides, if it does. ``to``: the role that it is carried to. ``sure``: whether
+    all of the region is read, as far as it is known.
+    """
+
+    access: Access
+    why: str = ""
+    fate: Carried | Folded | None = None
+    to: str = ""
+    sure: bool = True
+    #: the element that its axes name is defined; free of all symbols but those of the access
+    defined: Bool = E.TRUE
+    #: what must hold where it decides; other symbols in it stand for anything
+    demand: Bool = E.TRUE
+    exact: bool = True
+    blame: Access | None = None
+    #: another read, earlier in the program, was taken to see what is defined because of this one
+    assumed: bool = False
+    #: what that one took to be defined; as ``defined``
+    taken: Bool = E.TRUE
+    #: less than that is: what is said of reads that it comes round to may not be all
+    open: bool = False
+    #: of its elements a part is defined, in the bytes of each
+    partly: bool = False
+    done: bool = False
+
+    @property
+    def decides(self) -> bool:
+        return bool(self.why)
+
+
+@dataclass(eq=False, slots=True)
+class Write:
+    """A region that an operation writes; ``partial``: at most that, as data or flags say."""
+
+    access: Access
+    partial: bool
+    #: data goes into accumulators beside what is there
+    adds: bool = False
+
+    @property
+    def sets(self) -> bool:
+        """Whether nothing of what was there before is left in what it writes."""
+        return not (self.partial or self.adds or self.access.operation.adds)
+
+
+def index_of(view: View) -> Index:
+    return tuple(axis.index for axis in view.axes)
+
+
+def regions(access: Access) -> Iterator[Write]:
+    """What a write writes, as its instruction says; a region for each condition."""
+    instruction = access.operation.instruction
+    entries = instruction.footprint.writes_of(access.role) if instruction is not None else ()
+    if not entries:
+        yield Write(access, False)
+    for entry in entries:
+        when = entry.when.holds(access.operation)
+        where = entry.where.holds(access.operation, index_of(access.view))
+        if when is E.FALSE or where is E.FALSE:
+            continue
+        partial = when is None or where is None or not entry.where.exact
+        yield Write(narrowed(access, when, where), partial)
+
+
+class Seen:
+    """Which storages the caller sees, and what the reads of a trace are because of that."""
+
+    def __init__(self, table: Table, lanes: dict[int, View]) -> None:
+        self._table = table
+        #: the accumulators that an operation uses, by its identity
+        self.lanes = lanes
+        self._returned = {id(storage) for storage in table.returned}
+
+    def reads(self, access: Access) -> Iterator[Read]:
+        operation = access.operation
+        if access.target:
+            if is_matmul(operation) and not operation.generation.sums_by_operator:
+                return  # it follows the accumulation protocol, which has its own rule
+            why = _decides(access)
+            if why:
+                yield Read(access, why)
+                return
+            same = Carried(lambda call, index: index, access.role)
+            yield from self._carried(access, same, True)
+            return
+        instruction = operation.instruction
+        entries = instruction.footprint.reads_of(access.role) if instruction is not None else ()
+        if not entries:
+            yield Read(access, undescribed(access.role))
+        for entry in entries:
+            yield from self._entry(access, entry)
+
+    def _entry(self, access: Access, entry: Reads) -> Iterator[Read]:
+        when = entry.when.holds(access.operation)
+        where = entry.where.holds(access.operation, index_of(access.view))
+        if when is E.FALSE or where is E.FALSE:
+            return
+        sure = when is not None and where is not None and entry.where.exact
+        part = narrowed(access, when, where)
+        if isinstance(entry.fate, Decides):
+            yield Read(part, entry.fate.why, sure=sure)
+            return
+        yield from self._carried(part, entry.fate, sure)
+        registers = registers_of(access.operation)
+        if registers is not None and registers.takes(access.operation, entry):
+            fate = replace(entry.fate, to=ACCUMULATORS)
+            if isinstance(fate, Folded):  # of a running result they keep the last
+                fate = replace(fate, kept="", prefix=False)
+            yield from self._carried(part, fate, sure)
+
+    def read_out(self, access: Access, to: str) -> Iterator[Read]:
+        """What accumulators hold goes into the result of a call that does not set them."""
+        lane = Carried(lambda call, index: index[:1] or None, to)
+        yield from self._carried(access, lane, True)
+
+    def _carried(self, access: Access, fate: Carried | Folded, sure: bool) -> Iterator[Read]:
+        target = self.lanes.get(id(access.operation)) if fate.to == ACCUMULATORS else None
+        if target is None:
+            target = destination(access.operation, fate.to)
+        if target is None:
+            yield Read(access, fate=fate, to=fate.to, sure=sure)
+            return
+        fits = fate.fits(access.operation)
+        known = self._table.assumed(access.order).also(access.path, ())
+        elsewhere = E.FALSE if known.decide(fits) is True else E.not_(fits)
+        if self._visible(target.storage):
+            why = stored_to(target.name)
+            if elsewhere is not E.FALSE:
+                yield Read(narrowed(access, elsewhere, None), why, sure=False)
+                access = narrowed(access, fits, None)
+            yield Read(access, why, sure=sure)
+            return
+        if not target.exact:
+            yield Read(access, USED, sure=False)
+            return
+        place = place_in(fate, access.operation, index_of(target))
+        if place is None or len(place) != len(access.view.axes) or not sure:
+            yield Read(access, USED, fate, fate.to, sure=False)
+            return
+        if elsewhere is not E.FALSE:
+            # where sizes are not what they have to be, any element may go anywhere
+            other = narrowed(access, elsewhere, None)
+            yield Read(other, USED, fate, fate.to, sure=False)
+            access = narrowed(access, fits, None)
+        yield Read(access, fate=fate, to=fate.to)
+
+    def _visible(self, storage: Storage) -> bool:
+        seen = storage.kind is StorageKind.INPUT or storage.buffer is Buffer.SHARED_HBM
+        return seen or id(storage) in self._returned
+
+
+def _decides(access: Access) -> str:
+    """Why what an operation adds to has to be defined where it does."""
+    instruction = access.operation.instruction
+    writes = instruction.footprint.writes_of(access.role) if instruction is not None else ()
+    return next((write.decides for write in writes if write.decides), "")
+
+
+def destination(operation: Operation, role: str) -> View | None:
+    return next((view for name, view in operation.writes if name.partition("[")[0] == role), None)
+
+
+def place_in(fate: Carried | Folded, operation: Operation, index: Index) -> Line | None:
+    """What goes into an element of the destination: an element, or a line of them."""
+    if isinstance(fate, Folded):
+        return fate.line(operation, index)
+    return fate.source(operation, index)
+
+
+__all__ = ["Read", "Seen", "Write", "destination", "index_of", "place_in", "regions"]
