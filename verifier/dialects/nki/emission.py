@@ -451,12 +451,12 @@ def _gather_tile(
     view = views.use(machine, view, mask, operand.span, gathered.skips, gathered.unclear)
     gathered.operands[name] = replace(operand, value=view)
     gathered.reads.extend(
-        (name + INDEX, views.use(machine, index, None, operand.span)) for index in view.indices
+        (name + INDEX, views.use_index(machine, index, view, mask, operand.span))
+        for index in view.indices
     )
-    footprint = instruction.footprint
-    if footprint.reads_of(name):
+    if instruction.footprint.reads_of(name):
         gathered.reads.append((name, view))
-    if footprint.writes_of(name):
+    if instruction.footprint.writes_of(name):
         gathered.writes.append((name, view))
 
 

@@ -225,6 +225,20 @@ def with_mask(machine: Machine, view: View, mask: IndexMask | Bool | None, span:
     return replace(view, mask=E.and_(view.mask, *kept))
 
 
+def use_index(
+    machine: Machine, index: View, view: View, mask: IndexMask | Bool | None, span: Span
+) -> View:
+    """A tile of indices as it is read for the elements of ``view`` that a mask lets through.
+
+    What the mask says of axes along which one index stands for several elements is left out.
+    """
+    if not isinstance(mask, IndexMask) or not view.rank == index.rank == mask.ndim:
+        return use(machine, index, None, span)
+    _, foreign = axes_of_mask(machine, view, mask)  # they restrict some other operand
+    known = (p for p in conjuncts(mask.condition) if not any(s.id in foreign for s in p.free()))
+    return use(machine, index, replace(mask, condition=E.and_(*known)), span)
+
+
 def use(
     machine: Machine,
     view: View,
@@ -399,6 +413,7 @@ __all__ = [
     "rewrite",
     "substitute_view",
     "use",
+    "use_index",
     "whole",
     "with_mask",
     "within",
