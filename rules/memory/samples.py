@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
 
 from verifier.symbolic import expr as E
@@ -14,6 +14,9 @@ from verifier.symbolic.views.common import conjuncts
 _SIZES = (1, 2, 4, 128, 256, 512, 1024, 2048, 3, 96)
 #: places along a dimension: its ends, its middle, and what lies between
 _PARTS = ((0, 1), (1, 1), (1, 2), (1, 3))
+#: indices that are tried, and for how many of them all together
+_PLACES = (0, 1, 2)
+_MOST = 4
 
 
 def possible(trace: Trace, condition: Bool, point: Mapping[E.Sym, Expr]) -> bool:
@@ -34,6 +37,36 @@ def possible(trace: Trace, condition: Bool, point: Mapping[E.Sym, Expr]) -> bool
     free = {symbol for term in terms for symbol in term.free()} - set(point)
     flags = {name for term in (wanted, *rest) for name in term.variables()}
     return any(_holds(wanted, rest, extents, values) for values in _values(free, flags))
+
+
+def remedy(trace: Trace, lost: Bool, remedies: Sequence[Bool]) -> int | None:
+    """Which of some conditions holds where ``lost`` does: at the first input that is found for it.
+
+    None: no input is found, or none of them holds there.
+    """
+    demands = [item.condition for item in trace.assumptions]
+    put = _equal(demands)
+    terms = [put.bool(term) for term in (lost, *demands, *remedies)]
+    wanted, ways = terms[: len(terms) - len(remedies)], terms[len(terms) - len(remedies) :]
+    free = {symbol for term in terms for symbol in term.free()}
+    inner = (s for s in free if s.origin not in E.GIVEN or s.origin is E.Origin.GRID)
+    places = sorted(inner, key=lambda symbol: symbol.id)
+    flags = {name for term in terms for name in term.variables()}
+    if len(places) > _MOST:
+        return None
+    for values in _values(free, flags):
+        for numbers in product(_PLACES, repeat=len(places)):
+            here = {**values, **{s.name: n for s, n in zip(places, numbers, strict=True)}}
+            if all(_true(fact, here) for fact in wanted):
+                return next((k for k, way in enumerate(ways) if _true(way, here)), None)
+    return None
+
+
+def _true(fact: Bool, values: Mapping[str, int | bool]) -> bool:
+    try:
+        return bool(E.evaluate(fact, values))
+    except E.EvaluationError:
+        return False
 
 
 def determined(trace: Trace, extents: Iterable[Expr]) -> bool:

@@ -99,9 +99,25 @@ class Known:
             return True
         if part.kind is E.BoolKind.OR:
             return any(self.decide(arg) is True for arg in part.args)
+        if self._some(part):
+            return True
         if not self._low and not self._high:
             return False
         return self._by_bounds().bool(part) is E.TRUE
+
+    def _some(self, part: Bool) -> bool:
+        """Whether it says ``n // width >= 1`` where ``n`` is known to be a multiple of it."""
+        if part.kind is not E.BoolKind.LE or part.expr is None or part.expr.const != 1:
+            return False
+        if len(part.expr.terms) != 1 or part.expr.terms[0][1] != -1:
+            return False
+        (atom, *others) = part.expr.terms[0][0]
+        if others or not isinstance(atom, Div) or not atom.den.is_const or atom.den.const < 1:
+            return False
+        if id(E.eq(E.mod(atom.num, atom.den), 0)) not in self._held:
+            return False
+        low, _ = E.bounds(self._by_bounds().expr(atom.num))
+        return low is not None and low >= 1
 
     def _by_bounds(self) -> E.Substitution:
         if self._shifted is None:
