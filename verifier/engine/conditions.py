@@ -64,7 +64,7 @@ class Normal:
             if {item.condition for item in current} == set(before):
                 break
         current = _shared(_rounded(_of_one_dtype(current), self._known))
-        return sorted(current, key=lambda i: (_kind(i.condition), min(i.of)))
+        return in_reading_order(current)
 
     # -- steps -------------------------------------------------------------------------
 
@@ -253,6 +253,16 @@ def _together(condition: Bool, items: Sequence[Item]) -> Item:
     """What several conditions come to."""
     of = tuple(sorted({p for item in items for p in item.of}))
     return Item(condition, of, tuple(side for item in items for side in item.each()))
+
+
+def in_reading_order(items: Iterable[Item]) -> list[Item]:
+    """Plain conditions first, those of one kind as the kernel comes to need them."""
+    return sorted(items, key=lambda i: (_kind(i.condition), min(i.of)))
+
+
+def joined(items: Iterable[Item]) -> list[Item]:
+    """What each of them demands, once."""
+    return _joined(_split(items))
 
 
 def _split(items: Iterable[Item]) -> Iterator[Item]:

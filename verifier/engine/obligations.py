@@ -34,6 +34,16 @@ class Obligation:
     within: frozenset[Sym] = frozenset()
 
     @property
+    def cap(self) -> str:
+        """The gravest that its violation may be."""
+        return self.check.severity or self.rule.severity
+
+    @property
+    def mild(self) -> bool:
+        """Whether its violation is no more than a warning."""
+        return self.cap != "error"
+
+    @property
     def local_facts(self) -> tuple[Bool, ...]:
         return (*self.path, *self.ranges, *self.check.given)
 

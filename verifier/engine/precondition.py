@@ -12,11 +12,19 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
+from typing import Final
 
 from verifier.dialects.registry import cited
 from verifier.engine import diagnostics
 from verifier.engine.admission import RankOnly
-from verifier.engine.conditions import Item, Normal, conjuncts, of_dtypes
+from verifier.engine.conditions import (
+    Item,
+    Normal,
+    conjuncts,
+    in_reading_order,
+    joined,
+    of_dtypes,
+)
 from verifier.engine.evaluable import in_order
 from verifier.engine.verdicts import Verdict, VerdictKind
 from verifier.engine.wording import worded
@@ -29,6 +37,9 @@ from verifier.symbolic.expr import FALSE, Bool, Sym
 from verifier.symbolic.pretty import python
 from verifier.symbolic.python.entry import Run
 from verifier.symbolic.trace import SAID
+
+#: an example whose sizes are larger, so that loops somewhere run, is shown by a smaller one
+_EVERYDAY: Final = 1024
 
 
 @dataclass(slots=True)
@@ -70,13 +81,24 @@ class Conditions:
         rest = [item for item in self.items if item not in types]
         self.items = []
         known = (*self.known, *(item.condition for item in types))
-        items = Normal(known, self.solver).form(rest)
+        items = self._formed(known, rest)
         dtypes = of_dtypes(types)
         conditions = [item.condition for item in (*dtypes, *items)]
         for position, condition in in_order(conditions, self.known, self.solver):
             item = replace([*dtypes, *items][position], condition=condition)
             self.all.append(item)
             (self.dtypes if position < len(dtypes) else self.items).append(item)
+
+    def _formed(self, known: tuple[Bool, ...], items: Sequence[Item]) -> list[Item]:
+        """Conditions in their readable form, what is only warned of beside the others: it is no
+        reason to leave one of these out that follows from it."""
+        grave: list[Item] = []
+        mild: list[Item] = []
+        for item in joined(items):
+            (mild if all(self.verdicts[p].mild for p in item.of) else grave).append(item)
+        found = Normal(known, self.solver).form(grave)
+        known = (*known, *(item.condition for item in found))
+        return in_reading_order([*found, *Normal(known, self.solver).form(mild)])
 
     def _take(self, position: int, verdict: Verdict) -> None:
         condition = verdict.precondition
@@ -103,9 +125,12 @@ class Conditions:
         self.hopeless.add(position)
         self.unconditional = True
 
-    def is_silent(self, position: int) -> bool:
-        """Whether nobody is told of what a verdict finds."""
-        return self.verdicts[position].obligation.rule.silent
+    def unheard(self, side: Sequence[int]) -> list[int]:
+        """Of verdicts on what the same inputs break, those of which nobody is told: a compiler
+        that refuses the kernel tells, a warning does not."""
+        grave = [p for p in side if not self.verdicts[p].mild]
+        silent = [self.verdicts[p].obligation.rule.silent for p in grave]
+        return grave if all(silent) else []
 
     def is_minor(self, item: Item, model: Model) -> bool:
         """Whether no inputs break a condition of which each fits into the device's memory, by what
@@ -229,7 +254,7 @@ def _own_name(run: Run, size: str) -> str:
 
 
 def _conjunct(found: Conditions, item: Item, names: Mapping[Sym, str]) -> report.Conjunct:
-    unheard = [p for side in item.each() if all(map(found.is_silent, side)) for p in side]
+    unheard = [p for side in item.each() for p in found.unheard(side)]
     verdicts = [found.verdicts[position] for position in dict.fromkeys((*unheard, *item.of))]
     shown, model = _witness(found, item, verdicts)
     check, rule = shown.obligation.check, shown.obligation.rule
@@ -292,17 +317,27 @@ def _witness(
         trips = obligation.trips or found.run.trips()
         facts = (*beside, *obligation.local_facts)
         runs = tuple(E.ge(count, 1) for count in trips)
+        shown: Model | None = None
         for more in (runs, ()) if runs else ((),):
             query = Query((*facts, *more), obligation.check.predicate)
             answer = found.solver.refute(query)
             if answer.refuted and answer.model is not None:
-                return verdict, found.solver.minimize(query, answer.model, trips)
+                model = found.solver.minimize(query, answer.model, trips)
+                shown = model if shown is None else min(shown, model, key=_largest)
+            if shown is not None and (obligation.trips or _largest(shown) <= _EVERYDAY):
+                break
+        if shown is not None:
+            return verdict, shown
     if all(verdict.exact for verdict in verdicts):  # what breaks the condition breaks one of them
         query = Query(tuple(beside[:-1]), item.condition)
         answer = found.solver.refute(query)
         if answer.refuted and answer.model is not None:
             return verdicts[0], found.solver.minimize(query, answer.model, ())
     return verdicts[0], None
+
+
+def _largest(model: Model) -> int:
+    return max(map(abs, map(int, model.values())), default=0)
 
 
 def _evaluable_without(found: Conditions, item: Item) -> Iterator[Bool]:

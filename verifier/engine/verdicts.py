@@ -70,7 +70,12 @@ class Verdict:
     @property
     def cap(self) -> str:
         """The gravest that it may be."""
-        return self.obligation.check.severity or self.obligation.rule.severity
+        return self.obligation.cap
+
+    @property
+    def mild(self) -> bool:
+        """Whether it is no more than a warning: nothing stops such a kernel."""
+        return self.obligation.mild
 
     @property
     def late(self) -> bool:
@@ -184,13 +189,16 @@ class Discharger:
     """Discharges the obligations of one run in program order.
 
     After a violation its precondition is taken for granted, so that one missing assertion is
-    reported once, where it matters first.
+    reported once, where it matters first. What is only warned of happens all the same: its
+    precondition is taken for granted of other warnings alone.
     """
 
     def __init__(self, run: Run, solver: Solver) -> None:
         self.run = run
         self.solver = solver
         self._learned: list[Bool] = []
+        #: the same, of warnings
+        self._warned: list[Bool] = []
         self._inferred: list[Assumption] = []
         self._runtime: list[str] = []
         #: what the kernel and its contract demand of the inputs
@@ -257,7 +265,7 @@ class Discharger:
     def _facts(self, obligation: Obligation) -> tuple[Bool, ...]:
         local = obligation.local_facts
         known = known_at(self.run.trace.assumptions, obligation)
-        extra = (*self._learned, *(a.condition for a in self._inferred))
+        extra = (*self._learned_for(obligation), *(a.condition for a in self._inferred))
         return (*simplify((*known, *extra), local), *dict.fromkeys(local))
 
     def _one(self, obligation: Obligation, proved: set[tuple[int, ...]]) -> Verdict:
@@ -366,7 +374,7 @@ class Discharger:
         if found is not None and not said:
             said = self._meant(found.condition)
         if found is not None and found.exact and obligation.rule.learns:
-            self._learn(found.condition)
+            self._learn(found.condition, obligation)
         return Verdict(
             obligation,
             VerdictKind.ALWAYS if always else VerdictKind.SOMETIMES,
@@ -379,11 +387,21 @@ class Discharger:
             needed=needed,
         )
 
-    def _learn(self, condition: Bool) -> None:
+    def _learned_for(self, obligation: Obligation) -> tuple[Bool, ...]:
+        """What is taken for granted after the violations before."""
+        return (*self._learned, *(self._warned if obligation.mild else ()))
+
+    def _learn(self, condition: Bool, obligation: Obligation) -> None:
         """Go on with what is needed here, unless no input meets that: it would prove all else."""
-        facts = (*self.admitted, *self._learned, condition)
-        if self.solver.check(Query(facts, E.FALSE)).refuted:
-            self._learned.append(condition)
+        if not self._admits((*self._learned_for(obligation), condition)):
+            return
+        (self._warned if obligation.mild else self._learned).append(condition)
+        if self._warned and not self._admits((*self._learned, *self._warned)):
+            self._warned.clear()
+
+    def _admits(self, conditions: Sequence[Bool]) -> bool:
+        """Whether some input meets them."""
+        return self.solver.check(Query((*self.admitted, *conditions), E.FALSE)).refuted
 
     def _meant(self, condition: Bool) -> bool:
         """Whether the kernel or its contract asserts what the condition implies: less of the same.
@@ -401,7 +419,7 @@ class Discharger:
     def _weakest(self, obligation: Obligation) -> Weakest | None:
         """The condition on the inputs under which an obligation holds, beside what is learned."""
         local, goal = (*self._there, *obligation.local_facts), obligation.check.predicate
-        base = (*simplify(self.admitted, local), *self._learned)
+        base = (*simplify(self.admitted, local), *self._learned_for(obligation))
         return weakest(goal, local, base, self.solver, followed=obligation.check.exact)
 
     def _never_runs(self, condition: Bool, obligation: Obligation) -> bool:
