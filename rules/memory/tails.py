@@ -179,13 +179,17 @@ def _tiling(read: Access, flat: Access, along: Along) -> _Tiling | None:
     if not walking:
         return None
     others = tuple(E.ge(other.trips, 1) for other in read.loops if other not in walking)
-    for filling in fillings(flat, along.extent):
-        whole = along.read_to_the_end(filling)
-        if whole is not E.FALSE:
-            rounding = (loop for loop in walking if filling.quotient in quotients([loop.trips]))
-            walk = next(rounding, walking[0])
-            given = others if whole is TRUE else (*others, whole)
-            return _Tiling(read, walk, filling.quotient, along.complete(filling), given)
+    found = [(f, along.read_to_the_end(f)) for f in fillings(flat, along.extent)]
+    found = [(filling, whole) for filling, whole in found if whole is not E.FALSE]
+    if found:
+        # at the sizes of one quotient less may be read than at those of another
+        filling = next((f for f, whole in found if whole is TRUE), found[0][0])
+        whole = E.or_(*(whole for _, whole in found))
+        rounding = (loop for loop in walking if filling.quotient in quotients([loop.trips]))
+        walk = next(rounding, walking[0])
+        given = others if whole is TRUE else (*others, whole)
+        complete = any(along.complete(f) for f, _ in found)
+        return _Tiling(read, walk, filling.quotient, complete, given)
     if along.falls_short_of_a_step(flat):
         return _Tiling(read, walking[0], None, True, others)
     return None
