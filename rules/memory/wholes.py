@@ -196,16 +196,23 @@ class Along:
         return [self._sampled(filling, tiles, last=False) for tiles in _TILES].count(True) >= 2
 
     def falls_short_of_a_step(self, read: Access) -> bool:
-        """Whether reads on plain numbers end less than a step of a walk before the dimension."""
+        """Whether reads on plain numbers end less than a step of a walk before the dimension.
+
+        A walk that leaves gaps between its steps takes samples, and has no tail to read.
+        """
         if not self.extent.is_const or self.last[0] is TRUE:
             return False
-        coord, symbol = read.view.coords[0], self._symbol
+        coord = read.view.coords[0]
         step = max(abs(coord.coefficient(loop.symbol)) for loop in walks(read))
-        for end in range(self.extent.const - 1, max(0, self.extent.const - step), -1):
-            put = E.Substitution({symbol: E.const(end - 1)})
-            if put.bool(self.everywhere[0]) is TRUE:
-                return True
-        return False
+        ends = range(self.extent.const - 2, max(0, self.extent.const - step) - 1, -1)
+        end = next((index for index in ends if self._reads(index)), None)
+        if end is None:
+            return False
+        return all(map(self._reads, _spread(range(end, max(-1, end - step), -1))))
+
+    def _reads(self, index: int) -> bool:
+        put = E.Substitution({self._symbol: E.const(index)})
+        return put.bool(self.everywhere[0]) is TRUE
 
     def _sampled(self, filling: Filling, tiles: int, last: bool) -> bool:
         return all(self._sample(filling, tiles, other, last) for other in _OTHERS)
@@ -224,9 +231,15 @@ class Along:
         extent, formula = put.expr(self.extent), put.bool(formula)
         if not extent.is_const or extent.const < 1:
             return False
-        step = max(1, extent.const // _LOOKED_AT) | 1  # odd: it meets what leaves out every other
-        looked = range(extent.const - 1, -1, -step) if not last else (extent.const - 1,)
-        return all(E.Substitution({symbol: E.const(k)}).bool(formula) is TRUE for k in looked)
+        looked = range(extent.const - 1, extent.const - 2 if last else -1, -1)
+        return all(
+            E.Substitution({symbol: E.const(k)}).bool(formula) is TRUE for k in _spread(looked)
+        )
+
+
+def _spread(indices: range) -> range:
+    """Some of the indices, if there are many: an odd step meets what leaves out every other."""
+    return indices[:: max(1, len(indices) // _LOOKED_AT) | 1]
 
 
 def _symbol(term: Expr) -> Sym:
