@@ -128,7 +128,7 @@ def command(
 def _confirmed(doubts: list[Diagnostic], request: Request) -> list[Diagnostic]:
     """Findings that one input is not enough for, as far as a check of all inputs has them, too.
 
-    They are as severe as that check has them.
+    They are as severe as that check has them. What it asks and cannot decide the run has decided.
     """
     if not doubts:
         return []
@@ -139,10 +139,12 @@ def _confirmed(doubts: list[Diagnostic], request: Request) -> list[Diagnostic]:
     target = (request.target,) if request.target else ()
     asked = FileRequest(path=request.path, targets=target, api_version=request.api_version)
     said: dict[tuple[str, str], Severity] = {}
+    undecided: set[tuple[str, str]] = set()
     result = stated(analyze_file(asked), None, wanted=True, severity={})
     found = [d for d in result.diagnostics if d.kernel == request.name]
     for d in found:
         if d.verdict == "unknown":
+            undecided.add((d.rule, d.claim))
             continue
         severity = d.severity
         for whole in found:  # a part of the precondition is as severe as that
@@ -152,9 +154,9 @@ def _confirmed(doubts: list[Diagnostic], request: Request) -> list[Diagnostic]:
         if said.get((d.rule, d.message)) != "error":
             said[d.rule, d.message] = severity
     return [
-        replace(doubt, severity=said[doubt.rule, doubt.message])
+        replace(doubt, severity=said.get((doubt.rule, doubt.message), doubt.severity))
         for doubt in doubts
-        if (doubt.rule, doubt.message) in said
+        if (doubt.rule, doubt.message) in said or (doubt.rule, doubt.message) in undecided
     ]
 
 
