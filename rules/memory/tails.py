@@ -15,6 +15,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.expr import TRUE, Bool, Div, Expr, Sym
 from verifier.symbolic.memory.events import Reached
 from verifier.symbolic.memory.index import Access, Index, Uses, index
+from verifier.symbolic.memory.known import Known
 from verifier.symbolic.pretty import pretty
 from verifier.symbolic.tensors import Loop, Storage, StorageKind, View
 from verifier.symbolic.trace import Trace
@@ -36,7 +37,7 @@ def dropped_tails(trace: Trace, target: Target) -> Iterable[Check]:
             continue
         for dimension, extent in enumerate(frame):
             if _filled(uses, dimension, extent):
-                yield from _tail(uses, dimension, targets, pinned)
+                yield from _tail(uses, dimension, targets, pinned, table)
 
 
 def _pinned(trace: Trace) -> E.Substitution:
@@ -67,7 +68,7 @@ def _filled(uses: Uses, dimension: int, extent: Expr) -> bool:
 
 
 def _tail(
-    uses: Uses, dimension: int, targets: list[Uses], pinned: E.Substitution
+    uses: Uses, dimension: int, targets: list[Uses], pinned: E.Substitution, table: Index
 ) -> Iterator[Check]:
     """Where some walk through a dimension comes to its end at sizes that its tiles fill."""
     extent = uses.reads[0].view.frame[dimension]
@@ -79,7 +80,9 @@ def _tail(
         if tiling is None:
             continue
         asked.add(where)
-        if not any(_mirrors(target, extent, tiling) for target in targets if target is not uses):
+        known = table.assumed(read.order)
+        others = (target for target in targets if target is not uses)
+        if not any(_mirrors(target, extent, tiling, known) for target in others):
             yield _missing(uses, dimension, tiling, along)  # else it is reported there
 
 
@@ -195,7 +198,7 @@ def _tiling(read: Access, flat: Access, along: Along) -> _Tiling | None:
     return None
 
 
-def _mirrors(target: Uses, extent: Expr, tiling: _Tiling) -> bool:
+def _mirrors(target: Uses, extent: Expr, tiling: _Tiling, known: Known) -> bool:
     """Whether what is written has the input's tiling, too, or is a quotient of the input.
 
     A buffer on the chip counts if it is used to its end: then its own missing tail is an error.
@@ -208,7 +211,9 @@ def _mirrors(target: Uses, extent: Expr, tiling: _Tiling) -> bool:
         if not write.view.exact or write.view.frame != shape:
             continue
         for dimension, size in enumerate(shape):
-            if size is extent and _tiled_alike(line(write, dimension), tiling):
+            if not _tiled_alike(line(write, dimension), tiling):
+                continue
+            if size is extent or known.decide(E.eq(size, extent)):
                 if off_chip or _used_to_the_end(target, dimension):
                     return True
     return False

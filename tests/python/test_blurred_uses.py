@@ -86,7 +86,7 @@ FOREIGN = {
     "faults.py", "kinds/blurred.py", "kinds/supers.py", "kinds/sources.py", "kinds/ranges.py",
     "kinds/types.py", "library/numeric.py", "library/numeric_runtime.py", "library/core_order.py",
     "library/importing.py", "library/counters.py", "library/loggers.py", "library/namedtuples.py",
-    "library/dataclass_fields.py", "objectinputs.py",
+    "library/dataclass_fields.py", "objectinputs.py", "plain.py",
 }  # fmt: skip
 #: of those, where it is taken for one that nothing can go wrong with
 HARMLESS = {

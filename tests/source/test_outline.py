@@ -212,9 +212,9 @@ def test_warnings_are_never_printed(capsys: pytest.CaptureFixture[str]) -> None:
     "text", ["x = (\n" * 50_000, 'x = """\n' * 20_001, "def f(:\n  pass\n" * 20_000]
 )
 def test_files_broken_all_over_take_no_time(text: str) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     assert len(outlined(text).errors) == 1
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 30  # to look at each line for each of them takes hours
 
 
 DEFINITIONS = st.sampled_from(["def f(a):\n", "  return a\n", "@d\n", "class C:\n", "if a:\n"])

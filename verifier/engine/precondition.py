@@ -128,9 +128,9 @@ class Conditions:
     def unheard(self, side: Sequence[int]) -> list[int]:
         """Of verdicts on what the same inputs break, those of which nobody is told: a compiler
         that refuses the kernel tells, a warning does not."""
-        grave = [p for p in side if not self.verdicts[p].mild]
-        silent = [self.verdicts[p].obligation.rule.silent for p in grave]
-        return grave if all(silent) else []
+        silent = [p for p in side if self.verdicts[p].obligation.rule.silent]
+        loud = [p for p in side if p not in silent and not self.verdicts[p].mild]
+        return [] if loud else silent
 
     def is_minor(self, item: Item, model: Model) -> bool:
         """Whether no inputs break a condition of which each fits into the device's memory, by what
