@@ -8,6 +8,7 @@ from heapq import heappop, heappush
 from math import prod
 
 from rules.memory import examples
+from rules.memory.formulas import pinned
 from rules.memory.meetings import Meeting, chosen, meetings
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
@@ -30,18 +31,6 @@ _LARGEST = 3
 _TYPICAL = 1 << 16
 #: peaks that are reported each on its own; the others together
 _SEPARATE = 3
-
-
-def _fixed(trace: Trace) -> E.Substitution:
-    """The sizes that asserts pin to a number."""
-    found: dict[E.Sym, Expr] = {}
-    for item in trace.assumptions:
-        for fact in conjuncts(item.condition):
-            if fact.kind is E.BoolKind.EQ and fact.expr is not None and len(fact.expr.terms) == 1:
-                (mono, coef) = fact.expr.terms[0]
-                if len(mono) == 1 and isinstance(mono[0], E.Sym) and abs(coef) == 1:
-                    found[mono[0]] = E.const(-fact.expr.const * coef)
-    return E.Substitution(found)
 
 
 def _guess(term: Expr) -> int:
@@ -146,12 +135,7 @@ def _peak(meeting: Meeting, exact: bool, limit: Limit, fixed: E.Substitution) ->
         there = E.and_(
             *(c for c in conditions if c not in path),
             *_trips_there(life, put, (each, copies, E.and_(*conditions)), meeting.loops),
-            *(
-                put.bool(other)
-                for each in live
-                for other in _others(life, each)
-                if not life.together
-            ),
+            *(put.bool(other) for each in live for other in _others(life, each)),
         )
         parts.append((there, each, copies))
         # tensors of several iterations may differ in size
@@ -198,8 +182,8 @@ def _trips_there(
 
 
 def _others(life: Lifetime, named: Lifetime) -> Iterator[Bool]:
-    """When the tensors of any iteration are none that is named besides."""
-    if life.storage is named.storage and life is not named:
+    """When the tensor of any iteration is none that is named besides; of several, see ``_peak``."""
+    if life.storage is named.storage and life is not named and not life.together:
         pairs = zip(life.storage.loops, life.named, named.named, strict=True)
         numbers = [(loop, n) for loop, own, n in pairs if own is None and n is not None]
         if numbers:
@@ -209,7 +193,7 @@ def _others(life: Lifetime, named: Lifetime) -> Iterator[Bool]:
 def totals(trace: Trace, buffer: Buffer, limit: Limit) -> list[Expr]:
     """What each peak of live tensors takes of a capacity, the largest first."""
     table = index(trace)
-    fixed = _fixed(trace) if limit.settled is None else limit.settled
+    fixed = pinned(trace) if limit.settled is None else limit.settled
     return [peak.total for peak in _sums(table, lifetimes(table, buffer), limit, fixed)]
 
 
@@ -222,7 +206,7 @@ def peak_checks(trace: Trace, buffer: Buffer, limit: Limit) -> Iterator[Check]:
     lives = lifetimes(table, buffer)
     if not lives:
         return
-    fixed = _fixed(trace) if limit.settled is None else limit.settled
+    fixed = pinned(trace) if limit.settled is None else limit.settled
     sums = _sums(table, lives, limit, fixed)
     open_ = [peak for peak in sums if peak.fits(limit.most) is not E.TRUE]
     if not open_:

@@ -261,11 +261,13 @@ def renewed(access: Access, writes: Iterable[Access], found: Copy, level: int) -
     formulas: list[Bool] = []
     unit = unit_of(access.view, (found.view, *(write.view for write in anew)))
     for part in parts(access.view, unit):
-        different, sure = apart(part, found.view)
+        if part is not access.view:
+            different, sure = apart(part, found.view)
+            exact = exact and sure
         ways = (way for write in anew for way in between(write, found, level, access))
         formula, covers, _ = covered(ways, part, known)
         formulas.append(E.or_(different, formula))
-        exact = exact and sure and covers
+        exact = exact and covers
     return E.and_(*formulas), exact
 
 

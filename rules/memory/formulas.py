@@ -10,10 +10,23 @@ from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.memory.index import Access
 from verifier.symbolic.memory.known import Known
 from verifier.symbolic.tensors import Axis, View
+from verifier.symbolic.trace import Trace
 from verifier.symbolic.views.common import conjuncts
 
 #: places along an axis that are looked at one by one
 _NUMBERS = 200
+
+
+def pinned(trace: Trace) -> E.Substitution:
+    """The sizes that the kernel demands to be a number."""
+    found: dict[E.Sym, Expr] = {}
+    for item in trace.assumptions:
+        for fact in conjuncts(item.condition):
+            if fact.kind is E.BoolKind.EQ and fact.expr is not None and len(fact.expr.terms) == 1:
+                [(atoms, factor)] = fact.expr.terms
+                if len(atoms) == 1 and isinstance(atoms[0], E.Sym) and abs(factor) == 1:
+                    found[atoms[0]] = E.const(-factor * fact.expr.const)
+    return E.Substitution(found)
 
 
 class Ranges:

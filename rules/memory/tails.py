@@ -6,20 +6,20 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from rules.memory import examples
+from rules.memory.formulas import pinned
 from rules.memory.wholes import Along, fillings, line, quotients, walks
 from rules.memory.words import reach
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Monitor, Note, On, Replayed, Rule, Shown, register
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
-from verifier.symbolic.expr import TRUE, Bool, Div, Expr, Sym
+from verifier.symbolic.expr import TRUE, Bool, Div, Expr
 from verifier.symbolic.memory.events import Reached
 from verifier.symbolic.memory.index import Access, Index, Uses, index
 from verifier.symbolic.memory.known import Known
 from verifier.symbolic.pretty import pretty
 from verifier.symbolic.tensors import Loop, Storage, StorageKind, View
 from verifier.symbolic.trace import Trace
-from verifier.symbolic.views.common import conjuncts
 
 
 def dropped_tails(trace: Trace, target: Target) -> Iterable[Check]:
@@ -28,7 +28,7 @@ def dropped_tails(trace: Trace, target: Target) -> Iterable[Check]:
         return
     table = index(trace)
     targets = [uses for uses in table.storages if uses.writes]
-    pinned = _pinned(trace)
+    sizes = pinned(trace)
     for uses in table.storages:
         if not uses.reads or any(not r.view.exact for r in uses.reads):
             continue
@@ -37,19 +37,7 @@ def dropped_tails(trace: Trace, target: Target) -> Iterable[Check]:
             continue
         for dimension, extent in enumerate(frame):
             if _filled(uses, dimension, extent):
-                yield from _tail(uses, dimension, targets, pinned, table)
-
-
-def _pinned(trace: Trace) -> E.Substitution:
-    """The sizes that the kernel demands to be a number."""
-    found: dict[Sym, Expr] = {}
-    for item in trace.assumptions:
-        for fact in conjuncts(item.condition):
-            if fact.kind is E.BoolKind.EQ and fact.expr is not None and len(fact.expr.terms) == 1:
-                [(atoms, factor)] = fact.expr.terms
-                if len(atoms) == 1 and isinstance(atoms[0], Sym) and abs(factor) == 1:
-                    found[atoms[0]] = E.const(-factor * fact.expr.const)
-    return E.Substitution(found)
+                yield from _tail(uses, dimension, targets, sizes, table)
 
 
 def _filled(uses: Uses, dimension: int, extent: Expr) -> bool:
@@ -68,11 +56,11 @@ def _filled(uses: Uses, dimension: int, extent: Expr) -> bool:
 
 
 def _tail(
-    uses: Uses, dimension: int, targets: list[Uses], pinned: E.Substitution, table: Index
+    uses: Uses, dimension: int, targets: list[Uses], sizes: E.Substitution, table: Index
 ) -> Iterator[Check]:
     """Where some walk through a dimension comes to its end at sizes that its tiles fill."""
     extent = uses.reads[0].view.frame[dimension]
-    along = Along([line(read, dimension) for read in uses.reads], extent, pinned)
+    along = Along([line(read, dimension) for read in uses.reads], extent, sizes)
     asked: set[tuple[int, ...]] = set()
     for read, flat in zip(uses.reads, along.lines, strict=True):
         where = tuple(map(id, read.path))

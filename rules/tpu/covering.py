@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import pairwise
-from typing import Final
 
 from rules.tpu import kit
 from rules.tpu.flow import Use
@@ -19,9 +18,6 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.lanes import LocalTensor, Quad
 from verifier.symbolic.memory.lives import exclusive
-
-#: the coordinates of some element
-_AXES: Final[Quad] = tuple(E.symbol(name, 0, origin=E.Origin.AXIS) for name in "nchw")  # type: ignore[assignment]
 
 
 def leaves_out(chip: Chip, read: Use, writes: Sequence[Use]) -> bool | None:
@@ -74,12 +70,12 @@ def _joined(runs: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
         yield begin, end
 
 
-def _lines(chip: Chip, part: Bool, tensor: LocalTensor) -> list[Line] | None:
+def _lines(chip: Chip, part: Bool, element: Quad, tensor: LocalTensor) -> list[Line] | None:
     """The rows of a channel, with the columns of which ``part`` holds; None: that does not say it.
 
-    ``part`` is as of the element of which the axes are ``_AXES``.
+    ``part`` is as of any ``element``.
     """
-    row, column = (axis.as_atom() for axis in _AXES[2:])
+    row, column = (axis.as_atom() for axis in element[2:])
     rows, columns = tensor.shape[2:]
     assert isinstance(row, E.Sym) and isinstance(column, E.Sym)
     if not (rows.is_const and columns.is_const and set(part.free()) <= {row, column}):
@@ -108,10 +104,11 @@ def _runs(chip: Chip, use: Use) -> list[Run] | None:
     if placed is None or not placed.columns:
         if placed is not None and placed.layout == "2ic":
             return None
-        part = use.part(_AXES)
+        element = kit.any_element()
+        part = use.part(element)
         if part is E.TRUE:
             return runs(chip, use.tensor)
-        lines = None if part is None else _lines(chip, part, use.tensor)
+        lines = None if part is None else _lines(chip, part, element, use.tensor)
         return None if lines is None else runs(chip, use.tensor, lines=lines)
     columns = use.operation.value(placed.columns)
     if not isinstance(columns, Expr) or not columns.is_const:

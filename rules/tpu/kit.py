@@ -24,6 +24,13 @@ from verifier.symbolic.values import RecordValue
 #: names of the positions of shapes and strides
 AXES: Final = ("n", "c", "h", "w")
 
+
+def any_element() -> Quad:
+    """The coordinates of an element that may be any."""
+    n, c, h, w = (E.fresh(axis, 0, origin=E.Origin.AXIS) for axis in AXES)
+    return n, c, h, w
+
+
 # ----------------------------------------------------------------------------- operands
 
 

@@ -6,7 +6,7 @@ the end are left out, and what no window comes to is not read.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from verifier.symbolic import expr as E
@@ -14,8 +14,14 @@ from verifier.symbolic.expr import Bool, Expr
 
 #: places of a window that are gone through one by one
 _MOST: Final = 16
-_ONE: Final = E.const(1)
-_NONE: Final = E.const(0)
+
+
+def _one() -> Expr:
+    return E.const(1)
+
+
+def _none() -> Expr:
+    return E.const(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +30,11 @@ class Sliding:
 
     size: Expr
     kernel: Expr
-    step: Expr = _ONE
-    hole: Expr = _ONE
-    before: Expr = _NONE
-    after: Expr = _NONE
-    spread: Expr = _ONE
+    step: Expr = field(default_factory=_one)
+    hole: Expr = field(default_factory=_one)
+    before: Expr = field(default_factory=_none)
+    after: Expr = field(default_factory=_none)
+    spread: Expr = field(default_factory=_one)
 
     @property
     def total(self) -> Expr:
@@ -45,7 +51,7 @@ class Sliding:
         total = self.total
         left = E.mod(total - (self.kernel - 1) * self.hole - 1, self.step)
         at = self.before + index * self.spread
-        if self.hole is not _ONE:
+        if E.ne(self.hole, 1) is not E.FALSE:
             return self._with_holes(at, total - (self.kernel - 1) * self.hole - left)
         reached = E.TRUE if E.le(left, self.after) is E.TRUE else E.lt(at, total - left)
         near = E.or_(E.le(self.step, self.kernel), E.lt(E.mod(at, self.step), self.kernel))

@@ -13,6 +13,7 @@ from verifier.hardware import dtypes as dt
 from verifier.source import ir
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.python.contradictions import TRUTHS
 from verifier.symbolic.python.inputs import absent_name, free_dtype
 from verifier.symbolic.python.pins import (
     ChoicePin,
@@ -41,10 +42,6 @@ _COMPARED: Final[Mapping[tree.Comparator, Callable[[Expr, Expr], Bool]]] = {
     ">": E.gt,
     ">=": E.ge,
 }
-
-
-#: the dtype that is called as Python's type of truth values is
-_TRUTHS: Final = "bool_"
 
 
 class Effect:
@@ -257,7 +254,7 @@ class Effect:
         pin = self.pinned.get(path)
         if isinstance(pin, ValuePin) and isinstance(pin.value, bool):
             return E.truth(pin.value)
-        if pin == TensorPin(None, (_TRUTHS,)):  # then it is one of two values, not a tensor
+        if pin == TensorPin(None, (TRUTHS,)):  # then it is one of two values, not a tensor
             pin = self.pinned[path] = FlagPin()
         if isinstance(pin, FlagPin) or (self._free(path) and _is_flag(self._params.get(path))):
             return E.bool_symbol(path)
@@ -407,7 +404,7 @@ def _of_kind(spec: tree.KindSpec) -> Pin:
     """Any value of a type; what ``bool`` is the input decides, see :mod:`.contradictions`."""
     if spec.kind == "int":
         return IntegerPin()
-    return TensorPin(None, (_TRUTHS,)) if spec.kind == "bool" else TypePin(spec.kind)
+    return TensorPin(None, (TRUTHS,)) if spec.kind == "bool" else TypePin(spec.kind)
 
 
 def _turn(spec: tree.Spec) -> int:

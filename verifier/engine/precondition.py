@@ -95,7 +95,7 @@ class Conditions:
         grave: list[Item] = []
         mild: list[Item] = []
         for item in joined(items):
-            (mild if all(self.verdicts[p].mild for p in item.of) else grave).append(item)
+            (mild if all(self.verdicts[p].obligation.mild for p in item.of) else grave).append(item)
         found = Normal(known, self.solver).form(grave)
         known = (*known, *(item.condition for item in found))
         return in_reading_order([*found, *Normal(known, self.solver).form(mild)])
@@ -129,7 +129,7 @@ class Conditions:
         """Of verdicts on what the same inputs break, those of which nobody is told: a compiler
         that refuses the kernel tells, a warning does not."""
         silent = [p for p in side if self.verdicts[p].obligation.rule.silent]
-        loud = [p for p in side if p not in silent and not self.verdicts[p].mild]
+        loud = [p for p in side if p not in silent and not self.verdicts[p].obligation.mild]
         return [] if loud else silent
 
     def is_minor(self, item: Item, model: Model) -> bool:

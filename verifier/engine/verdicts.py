@@ -73,11 +73,6 @@ class Verdict:
         return self.obligation.cap
 
     @property
-    def mild(self) -> bool:
-        """Whether it is no more than a warning: nothing stops such a kernel."""
-        return self.obligation.mild
-
-    @property
     def late(self) -> bool:
         """Whether there was no time for it."""
         return self.reason == LATE

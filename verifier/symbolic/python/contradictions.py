@@ -24,7 +24,8 @@ from verifier.symbolic.python.pins import (
     ValuePin,
 )
 
-_TRUTH: Final = "bool_"
+#: the dtype that is called as Python's type of truth values is
+TRUTHS: Final = "bool_"
 _SCALARS: Final = ("bool", "int", "float")
 #: what is no tensor, whichever value it has
 _NUMBERS: Final = (IntegerPin, RangePin, FlagPin, TypePin)
@@ -100,8 +101,8 @@ def _number(kind: str, tensor: TensorPin) -> Pin | None:
     dtypes = tensor.dtypes
     if len(dtypes) > 1:
         return None  # one of several dtypes is one of these, and no number
-    whole = bool(dtypes) and ("int" in dtypes[0] or dtypes[0] == _TRUTH)
-    if kind in ("bool", "int", "constexpr") and dtypes == (_TRUTH,):
+    whole = bool(dtypes) and ("int" in dtypes[0] or dtypes[0] == TRUTHS)
+    if kind in ("bool", "int", "constexpr") and dtypes == (TRUTHS,):
         return FlagPin()
     if kind == "int" and (whole or not dtypes):
         return IntegerPin()

@@ -41,7 +41,6 @@ _POOL: Final = "dst*, src*, kernel*, padding*, stride*, dilation*"
 #: pools have no strides: planes lie as the layout has them, in the lanes of the result
 _PLANES: Final = Lies("aligned", "TPU-C40")
 _POOLED: Final = StartLanes(("TPU-C40",), ("dst", "src"))
-_ZERO: Final = E.const(0)
 #: strides, dilations and pads have four bits
 _MOST: Final = 15
 
@@ -107,7 +106,7 @@ def _takes(call: Call, index: Index) -> Bool | None:
         return None
     once = (E.const(1), E.const(1))
     steps = once if call.value("stride") is None else _integers(call, "stride")
-    inserted = (_ZERO, _ZERO) if call.value("ins") is None else _integers(call, "ins")
+    inserted = (E.const(0), E.const(0)) if call.value("ins") is None else _integers(call, "ins")
     kernel, padding, dilation = numbers
     if not (kernel and padding and dilation and steps and inserted):
         return None
