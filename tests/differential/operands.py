@@ -15,7 +15,9 @@ from verifier.executor.machine import ConcreteMachine, Options
 from verifier.executor.places import NOWHERE
 from verifier.executor.session import Session
 from verifier.hardware import dtypes as dt
+from verifier.hardware.capabilities import Capability
 from verifier.hardware.catalogue import Hardware
+from verifier.hardware.engines import Engine
 from verifier.hardware.memories import Buffer
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
@@ -76,6 +78,13 @@ class Call:
     @property
     def api(self) -> str:
         return self.signature.generation
+
+    @property
+    def engine(self) -> Engine:
+        return Engine.UNKNOWN
+
+    def has(self, capability: Capability) -> bool:
+        return self.target.has(capability)
 
     def view(self, role: str) -> View | None:
         """An operand as a description may ask for it: no tensor is made yet."""

@@ -375,3 +375,44 @@ def test_what_is_written_is_said(name: str, arguments: dict[str, Any]) -> None:
             assert told is not E.FALSE or not really, (write.role, place)
             if write.where.exact:
                 assert told is not E.TRUE or really, (write.role, place)
+
+
+TURNED: list[tuple[str, dict[str, Any], str]] = [
+    ("isa.nc_transpose", {"dst": out(3, 4), "data": some(4, 3)}, "tensor"),
+    ("isa.nc_transpose", {"dst": out(3, 4), "data": some(4, 3)}, "vector"),
+    ("language.transpose", {"dst": out(3, 4), "x": some(4, 3)}, "tensor"),
+    (
+        "isa.nc_matmul",
+        {
+            "dst": out(3, 4),
+            "stationary": some(4, 3),
+            "moving": Tensor(np.eye(4, dtype=np.float32)),
+            "is_transpose": True,
+        },
+        "tensor",
+    ),
+    (
+        "language.matmul",
+        {"dst": out(4, 5), "x": some(4, 3), "y": some(3, 5), "transpose_x": False},
+        "tensor",
+    ),
+]
+
+
+@pytest.mark.parametrize("target", ["trn1", "trn2"])
+@pytest.mark.parametrize(("name", "arguments", "engine"), TURNED)
+def test_a_nan_goes_where_what_is_undefined_goes(
+    name: str, arguments: dict[str, Any], engine: str, target: str
+) -> None:
+    instruction = isa.find(name)
+    assert instruction is not None
+    (role, given) = next(item for item in arguments.items() if item[0] != "dst")
+    for element in np.ndindex(given.array.shape):
+        changed = fresh(arguments)
+        changed[role].array[element] = np.nan
+        io = perform(name, api="0.6", target=target, engine=engine, **changed)
+        result = io.tensors["dst"].array
+        for place in np.ndindex(result.shape):
+            reads = instruction.footprint.reads_of(role)
+            said = any(explains(read, io.operation, "dst", place, element) for read in reads)
+            assert said == np.isnan(result[place]), (element, place)

@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 
 from verifier.executor.access import NotConcreteError, truth, value
 from verifier.executor.memory import Bound
+from verifier.hardware.capabilities import Capability
+from verifier.hardware.engines import Engine
 from verifier.symbolic import expr as E
 from verifier.symbolic.effects import (
     ACCUMULATORS,
@@ -47,6 +49,13 @@ class _Call:
     @property
     def api(self) -> str:
         return self.operation.api
+
+    @property
+    def engine(self) -> Engine:
+        return self.operation.engine
+
+    def has(self, capability: Capability) -> bool:
+        return self.operation.has(capability)
 
     def view(self, role: str) -> View | None:
         return self.item if role == self.role else self.operation.view(role)

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol, TypeAlias
 
+from verifier.hardware.capabilities import Capability
+from verifier.hardware.engines import Engine
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.tensors import View
@@ -22,9 +24,18 @@ class Call(Protocol):
     @property
     def api(self) -> str: ...
 
+    @property
+    def engine(self) -> Engine:
+        """Who runs it, once that is settled."""
+        ...
+
     def view(self, role: str) -> View | None: ...
 
     def value(self, role: str) -> object: ...
+
+    def has(self, capability: Capability) -> bool:
+        """Whether the target that it runs on can do something."""
+        ...
 
 
 #: the coordinates of an element of an operand, along the axes of its view

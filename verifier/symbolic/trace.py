@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final
 
+from verifier.hardware.capabilities import Capability
 from verifier.hardware.engines import Engine
 from verifier.source.ir import Span
 from verifier.symbolic.effects import Effect
@@ -46,6 +47,8 @@ class Operation:
     touches: tuple[Touch, ...] = ()
     #: what there is to say about the function
     instruction: Instruction | None = None
+    #: what the target can do beyond the first one
+    capabilities: frozenset[Capability] = frozenset()
     #: arguments whose values somebody asked for, and that are not known
     unseen: set[str] = field(default_factory=set)
 
@@ -53,6 +56,9 @@ class Operation:
     def api(self) -> str:
         """The name of the generation."""
         return self.generation.name
+
+    def has(self, capability: Capability) -> bool:
+        return capability in self.capabilities
 
     @property
     def adds(self) -> bool:

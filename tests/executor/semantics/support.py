@@ -152,6 +152,7 @@ def perform(
         path=(),
         order=0,
         engine=Engine(engine),
+        capabilities=TARGETS[target].capabilities,
         attributes=attributes or {},
         instruction=isa.find(name),
     )

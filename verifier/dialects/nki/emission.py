@@ -196,6 +196,7 @@ def perform(
         operands=gathered.operands,
         span=span,
         generation=machine.generation,
+        capabilities=machine.target.capabilities,
         loops=machine.loops,
         path=machine.path,
         order=machine.next_order(),

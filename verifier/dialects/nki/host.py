@@ -99,6 +99,7 @@ def _emit(machine: Machine, bound: Bound, call: Call, written: View) -> None:
             operands=operands,
             span=call.span,
             generation=machine.generation,
+            capabilities=machine.target.capabilities,
             loops=machine.loops,
             path=machine.path,
             order=machine.next_order(),

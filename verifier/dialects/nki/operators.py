@@ -138,6 +138,7 @@ def store(
         operands=operands,
         span=span,
         generation=machine.generation,
+        capabilities=machine.target.capabilities,
         loops=machine.loops,
         path=machine.path,
         order=machine.next_order(),

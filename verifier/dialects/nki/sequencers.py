@@ -46,6 +46,7 @@ def use(
                 operands=dict(operands),
                 span=call.span,
                 generation=machine.generation,
+                capabilities=machine.target.capabilities,
                 loops=machine.loops,
                 path=machine.path,
                 order=machine.next_order(),

@@ -31,6 +31,7 @@ def perform(machine: Machine, instruction: Instruction, bound: Bound, call: Call
         operands=bound.operands,
         span=call.span,
         generation=machine.generation,
+        capabilities=machine.chip.capabilities,
         loops=machine.loops,
         path=machine.path,
         order=0,

@@ -107,6 +107,7 @@ def emit(
         operands=operands,
         span=span,
         generation=machine.generation,
+        capabilities=machine.chip.capabilities,
         loops=machine.loops,
         path=machine.path,
         order=machine.next_order(),

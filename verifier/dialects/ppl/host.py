@@ -157,6 +157,7 @@ def control(instruction: Instruction) -> Handler:
                 operands={},
                 span=call.span,
                 generation=machine.generation,
+                capabilities=machine.chip.capabilities,
                 loops=machine.loops,
                 path=machine.path,
                 order=machine.next_order(),

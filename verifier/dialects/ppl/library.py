@@ -54,6 +54,7 @@ def _emit(
             operands=operands,
             span=call.span,
             generation=machine.generation,
+            capabilities=machine.chip.capabilities,
             loops=machine.loops,
             path=machine.path,
             order=machine.next_order(),

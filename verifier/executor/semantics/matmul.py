@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,6 +10,7 @@ from verifier.executor.semantics import casts
 from verifier.executor.semantics.base import IO, Array, semantics
 from verifier.executor.semantics.operands import flag, fold, masked, option, put, reading
 from verifier.hardware.capabilities import Capability
+from verifier.hardware.engines import Engine
 from verifier.hardware.targets import QUADRANT, SCALE_ROWS
 from verifier.symbolic.trace import Operation
 
@@ -157,12 +156,30 @@ def _write_scales(io: IO, codes: NDArray[np.uint8], partitions: int) -> None:
 
 @semantics("isa.nc_transpose")
 def nc_transpose(op: Operation, io: IO) -> None:
-    put(io, "dst", np.ascontiguousarray(fold(io.read_raw("data")).T))
+    _transpose(op, io, "data")
 
 
 @semantics("language.transpose")
 def transpose(op: Operation, io: IO) -> None:
-    put(io, "dst", np.ascontiguousarray(fold(io.read_raw("x")).T))
+    _transpose(op, io, "x")
+
+
+def _transpose(op: Operation, io: IO, role: str) -> None:
+    """Rows for columns, bit for bit or by a product with an identity; integers have bits only."""
+    data = fold(io.read_raw(role))
+    moves = op.engine is not Engine.TENSOR or io.target.has(Capability.EXACT_TRANSPOSE)
+    if not moves and not casts.is_integer(data):
+        data = _by_identity(fold(_operand(io, role)))
+    put(io, "dst", np.ascontiguousarray(data.T))
+
+
+def _by_identity(data: F) -> F:
+    """What a product with an identity leaves: an infinity or a NaN spoils all of its column.
+
+    (NKI-TRN08, NKI-TRN10.)
+    """
+    spoilt = ~np.isfinite(data).all(axis=0)
+    return np.where(spoilt, np.float32(np.nan), data) if spoilt.any() else data
 
 
 @semantics("language.load_transpose2d")
@@ -174,5 +191,8 @@ def load_transpose2d(op: Operation, io: IO) -> None:
 def matmul(op: Operation, io: IO) -> None:
     """``x @ y``; with ``transpose_x`` the first factor comes transposed, partitions first."""
     left, right = fold(_operand(io, "x")), fold(_operand(io, "y"))
-    product: Any = left.T @ right if flag(io, "transpose_x") else left @ right
-    put(io, "dst", product)
+    if flag(io, "transpose_x"):
+        left = left.T
+    elif not io.target.has(Capability.EXACT_TRANSPOSE):
+        left = _by_identity(left)
+    put(io, "dst", left @ right)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from verifier.dialects.nki.isa.families import language
@@ -20,7 +21,6 @@ from verifier.dialects.nki.isa.shared import (
     tile,
     turned,
     unless_set,
-    when_set,
     wholes,
     words,
     written,
@@ -82,7 +82,9 @@ def _row_of_product(call: Call, index: Index) -> Line | None:
         return None
     if transposed is E.TRUE:
         return (None, index[0])
-    return (index[0], None) if transposed is E.FALSE else None
+    # transposed first, by a product that sums over its rows where there is no other way
+    row = index[0] if call.has(Capability.EXACT_TRANSPOSE) else None
+    return (row, None) if transposed is E.FALSE else None
 
 
 def _column_of_product(call: Call, index: Index) -> Line | None:
@@ -112,19 +114,67 @@ def _transposing(call: Call) -> Engine:
     return Engine.TENSOR if tensor else Engine.VECTOR
 
 
+def _transposes(call: Call) -> Bool | None:
+    """Whether a matmul moves its factor: the flag is but a hint where there is no such mode."""
+    return flag(call, "is_transpose") if call.has(Capability.EXACT_TRANSPOSE) else E.FALSE
+
+
+def _multiplies(call: Call) -> Bool | None:
+    moves = _transposes(call)
+    return None if moves is None else E.not_(moves)
+
+
+def _by_product(call: Call) -> Bool | None:
+    """Whether a transposition is a matmul with an identity, which sums what it moves."""
+    if call.engine is Engine.UNKNOWN:
+        return None
+    return E.truth(call.engine is Engine.TENSOR and not call.has(Capability.EXACT_TRANSPOSE))
+
+
+def _by_move(call: Call) -> Bool | None:
+    product = _by_product(call)
+    return None if product is None else E.not_(product)
+
+
+def _row_of_transposed(role: str) -> Callable[[Call, Index], Line | None]:
+    """Column ``m`` of what is multiplied by an identity: row ``m`` of the transposed."""
+
+    def line(call: Call, index: Index) -> Line | None:
+        view, dst = call.view(role), call.view("dst")
+        if view is None or dst is None or view.rank < 2 or dst.rank != 2:
+            return None
+        free = in_order(view.shape[1:], dst.shape[:1], index[:1])
+        return None if free is None else (None, *free)
+
+    return line
+
+
+def _transposed(role: str) -> tuple[Reads, ...]:
+    """A transposition moves its operand, or multiplies it (NKI-TRN08, NKI-TRN10, NKI-H31)."""
+    return (
+        turned(role, when=When("it moves the elements", _by_move)),
+        Reads(
+            role=role,
+            when=When("it is a product with an identity", _by_product),
+            fate=Folded(_row_of_transposed(role)),
+        ),
+    )
+
+
 def _factors(*facts: str) -> tuple[Role, ...]:
     """What is multiplied, and where the products are summed."""
     into = for_tensor_engine(*facts)
     return (tile("dst", summed_in(*facts)), tile("stationary", into), tile("moving", into))
 
 
+#: NKI-H72
+MULTIPLIES: Final = When("it is no transposition by a mode of its own", _multiplies)
+TRANSPOSES: Final = When("is_transpose, where that is a mode of its own", _transposes)
 _ACCUMULATE: Final = switch(
     "accumulate",
     "None: the first matmul into a location overwrites, later ones add",
     "NKI-MMU23",
 )
-MULTIPLIES: Final = unless_set("is_transpose")
-TRANSPOSES: Final = when_set("is_transpose")
 
 NC_MATMUL: Final = Instruction(
     name="isa.nc_matmul",
@@ -248,7 +298,7 @@ NC_TRANSPOSE: Final = Instruction(
         tile("data"),
     ),
     engines=Engines(_transposing, engines("tensor vector"), "NKI-N21"),
-    footprint=Footprint(reads=(turned("data"),), writes=written("dst")),
+    footprint=Footprint(reads=_transposed("data"), writes=written("dst")),
     result=TurnedByEngine("data"),
     traits=frozenset({Trait.TURNS}),
     scratch=Scratch(
@@ -290,7 +340,7 @@ LANGUAGE_TRANSPOSE: Final = language(
     "x with partitions and free elements exchanged",
     ("x*, |, dtype=None, mask=None, **", "x*, dtype=None"),
     tile("x", on_chip("NKI-L56")),
-    reads=(turned("x"),),
+    reads=_transposed("x"),
     engine=Engine.TENSOR,
     result=Turned("x", Buffer.PSUM),
     traits=frozenset({Trait.TURNS}),
