@@ -72,3 +72,60 @@ def test_the_smallest_that_breaks_it_needs_no_loop(tmp_path: Path) -> None:
     breaches = [int(str((c.witness or {})["L"])) for c in conditions if c.silent]
     assert breaches
     assert max(breaches) < 200
+
+
+#: two tiles, of which each fits where both of them do
+TILES = """\
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+
+
+@nki.jit
+def joined(x, y):
+    rows, cols = x.shape
+    assert rows == 128 and y.shape == x.shape
+    out = nl.ndarray((rows, 2 * cols), dtype=nl.float32, buffer=nl.shared_hbm)
+    a = nl.load(x)
+    b = nl.load(y)
+    nl.store(out[:, 0:cols], a)
+    nl.store(out[:, cols : 2 * cols], b)
+    return out
+"""
+
+
+def test_what_a_compiler_tells_of_is_left_out_where_it_follows(tmp_path: Path) -> None:
+    (condition,) = _conjuncts(tmp_path, TILES)
+    assert condition.rule == "sbuf-capacity"
+    assert condition.text == "cols*(x.dtype.itemsize + y.dtype.itemsize) <= 212992"
+
+
+#: the tiles fit up to 30427 columns, of the output 102400 are written, one tile may have 229376
+TIGHTER = """\
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+
+
+@nki.jit
+def stored(x):
+    rows, cols = x.shape
+    assert rows == 128
+    assert x.dtype == nl.int8
+    out = nl.ndarray((128, cols), dtype=nl.int8, buffer=nl.shared_hbm)
+    tiles = [nl.load(x) for _ in range(7)]
+    for tile in tiles:
+        nl.store(out[:, 0:1], tile[:, 0:1])
+    p = nl.arange(128)[:, None]
+    f = nl.arange(512)[None, :]
+    for i in nl.affine_range(200):
+        part = nl.load(x[p, i * 512 + f], mask=i * 512 + f < cols)
+        nl.store(out[p, i * 512 + f], part, mask=i * 512 + f < cols)
+    return out
+"""
+
+
+def test_a_tighter_warning_of_the_same_size_replaces_no_silent_error(tmp_path: Path) -> None:
+    found = _conjuncts(tmp_path, TIGHTER)
+    assert {(c.text, c.silent) for c in found} == {
+        ("cols <= 30427", False),
+        ("cols <= 102400", True),
+    }

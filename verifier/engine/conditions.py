@@ -56,7 +56,7 @@ class Normal:
         """The set as strong as ``items``, the simplest one found."""
         current = _joined(_split(Item(self._same.bool(i.condition), i.of) for i in items))
         for _ in range(_ROUNDS):
-            current = self._without_implied(current)
+            current = self.without_implied(current, current)
             before = [item.condition for item in current]
             for position in range(len(current)):
                 self._simplify(current, position)
@@ -188,11 +188,11 @@ class Normal:
                     return self._cancelled(compared(clause.kind, quotient), facts)
         return clause
 
-    def _without_implied(self, items: list[Item]) -> list[Item]:
-        """Drop what follows from the others, the heavier ones first."""
+    def without_implied(self, items: Sequence[Item], which: Sequence[Item]) -> list[Item]:
+        """``items`` without those of ``which`` that follow from the others, the heavier first."""
         current = list(items)
         dividing = _dividing(items)
-        for item in sorted(items, key=lambda x: -_weight(x.condition)):
+        for item in sorted(which, key=lambda x: -_weight(x.condition)):
             position = current.index(item)
             if item.condition in dividing:
                 continue  # it only follows from others as they have no value without it
@@ -258,11 +258,6 @@ def _together(condition: Bool, items: Sequence[Item]) -> Item:
 def in_reading_order(items: Iterable[Item]) -> list[Item]:
     """Plain conditions first, those of one kind as the kernel comes to need them."""
     return sorted(items, key=lambda i: (_kind(i.condition), min(i.of)))
-
-
-def joined(items: Iterable[Item]) -> list[Item]:
-    """What each of them demands, once."""
-    return _joined(_split(items))
 
 
 def _split(items: Iterable[Item]) -> Iterator[Item]:

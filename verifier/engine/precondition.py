@@ -22,7 +22,6 @@ from verifier.engine.conditions import (
     Normal,
     conjuncts,
     in_reading_order,
-    joined,
     of_dtypes,
 )
 from verifier.engine.evaluable import in_order
@@ -90,15 +89,22 @@ class Conditions:
             (self.dtypes if position < len(dtypes) else self.items).append(item)
 
     def _formed(self, known: tuple[Bool, ...], items: Sequence[Item]) -> list[Item]:
-        """Conditions in their readable form, what is only warned of beside the others: it is no
-        reason to leave one of these out that follows from it."""
+        """Conditions in their readable form, what is only warned of beside the others.
+
+        It is a reason to leave out what a compiler tells of, and follows from it; not to leave out
+        what goes wrong silently.
+        """
         grave: list[Item] = []
         mild: list[Item] = []
-        for item in joined(items):
+        for item in items:
             (mild if all(self.verdicts[p].obligation.mild for p in item.of) else grave).append(item)
         found = Normal(known, self.solver).form(grave)
-        known = (*known, *(item.condition for item in found))
-        return in_reading_order([*found, *Normal(known, self.solver).form(mild)])
+        loud = [item for item in found if not any(map(self.unheard, item.each()))]
+        if not mild:
+            return found
+        beside = Normal((*known, *(item.condition for item in found)), self.solver).form(mild)
+        whole = [*found, *beside]
+        return in_reading_order(Normal(known, self.solver).without_implied(whole, loud))
 
     def _take(self, position: int, verdict: Verdict) -> None:
         condition = verdict.precondition
