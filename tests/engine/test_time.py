@@ -121,6 +121,45 @@ def test_verdicts_stay_when_there_is_no_time_for_the_precondition(
     assert kernel.reasons[-1].message == f"{LATE}: the precondition is not found"
 
 
+@pytest.mark.parametrize("share", [Share.DEMAND, Share.ADMIT, Share.DECIDE])
+def test_what_is_cut_leaves_no_precondition_that_is_said_to_suffice(
+    share: Share, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "k.py"
+    path.write_text(TEXT.replace("    assert rows == 88 and columns == 56\n", ""))
+    path.write_text(path.read_text().replace("        width = 57\n", ""))
+    whole = analysed(path)[0].precondition
+    assert whole is not None and whole.exact and whole.conjuncts
+    real = Clock.until
+
+    @contextmanager
+    def until(clock: Clock, part: Share) -> Iterator[None]:
+        """Everything is done, and the time is over with the last of it."""
+        with real(clock, part):
+            yield
+            if part is share:
+                raise watchdog.OutOfTimeError
+
+    one, left = Discharger._one, analysed(path)[0].obligations.total // 2
+
+    def but_half(*given: Any) -> Verdict:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            raise watchdog.OutOfTimeError
+        return one(*given)
+
+    if share is Share.DECIDE:
+        monkeypatch.setattr(Discharger, "_one", but_half)
+    else:
+        monkeypatch.setattr(Clock, "until", until)
+    kernel, _ = analysed(path)
+    condition = kernel.precondition
+    assert kernel.status == "unknown" and condition is not None and condition.conjuncts
+    assert not condition.sufficient and not condition.exact
+    assert any(LATE in text for text in condition.undecided)
+
+
 def test_a_part_that_is_cut_leaves_its_time_to_none_but_those_behind_it() -> None:
     clock = Clock(2)
     done: list[str] = []

@@ -122,6 +122,9 @@ class Inputs:
         for name, p in self.run.inputs.parameters.items():
             if isinstance(p.default, tuple) and p.pinned is None and not _whole(p.default):
                 found.pop(name, None)  # it is its default
+            default = p.has_default and p.default is None
+            if default and answer.model.get(f"{name} is None") is False and not _given(name, found):
+                return None  # something, and nothing says what
         return found
 
     def _choices(self, unknown: Sym | Bool, rng: random.Random, limit: int) -> Iterator[Bool]:
@@ -160,6 +163,11 @@ class Inputs:
 def _whole(items: Sequence[object]) -> bool:
     """Whether all items of a tuple are numbers, so that others can be given."""
     return all(isinstance(item, Expr) and item.is_const for item in items)
+
+
+def _given(name: str, found: Mapping[str, Any]) -> bool:
+    """Whether inputs say what a parameter is."""
+    return any(key == name or key.startswith((f"{name}.", f"{name}[")) for key in found)
 
 
 def known_facts(run: Run) -> Iterator[Bool]:

@@ -99,7 +99,8 @@ def judgement(
     found = _judged(run, unit, request, solver, clock)
     decided = time.perf_counter()
     unmodelled = tuple(dict.fromkeys(name for name, _ in run.trace.unmodelled))
-    unsettled = [reason.message for reason in found.reasons]
+    cut = _late(found.verdicts, clock, unit)
+    unsettled = [reason.message for reason in (*found.reasons, *cut)]
     unsettled += [f"`{name}` is not modelled" for name in unmodelled]
     condition, parts = precondition.not_found(found.verdicts, unsettled)
     with clock.until(Share.CONDITION):
