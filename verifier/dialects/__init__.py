@@ -24,6 +24,9 @@ _NKI_WRAPPERS: Final = frozenset(
     }
 )
 
+_NKI_PACKAGES: Final = ("nki", "neuronxcc.nki")
+_NKI_MODULES: Final = ("", ".language", ".isa", ".typing", ".collectives", ".compiler")
+
 #: how kernels are told (NKI-M042 and the like)
 NKI_API: Final = KernelApi(
     dialect=NKI,
@@ -34,6 +37,9 @@ NKI_API: Final = KernelApi(
         "torch_neuronx": frozenset({"nki_jit"}),
         "jax_neuronx": frozenset({"nki_jit", "nki_call"}),
     },
+    modules=frozenset(
+        {"neuronxcc", *(package + part for package in _NKI_PACKAGES for part in _NKI_MODULES)}
+    ),
     frameworks=frozenset({"torch_neuronx", "jax_neuronx"}),
     companions=frozenset({"neuronx_distributed"}),
     shorthands={
@@ -48,12 +54,14 @@ NKI_API: Final = KernelApi(
 PPL_API: Final = KernelApi(
     dialect=PPL,
     wrappers={"ppl": frozenset({"jit"})},
+    modules=frozenset({"ppl", "ppl.language"}),
     shorthands={"ppl": "ppl", "pl": "ppl.language"},
     words=(b"jit",),  # `apply` contains the name of the package
 )
 OKK_API: Final = KernelApi(
     dialect=OKK,
     wrappers={"okk": frozenset({"kernel", "jit"})},
+    modules=frozenset({"okk"}),
     shorthands={"okk": "okk"},
     words=(b"okk",),
     typed=True,

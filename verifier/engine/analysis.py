@@ -44,6 +44,7 @@ from verifier.source.inputs import input_names
 from verifier.source.outline import BindingKind
 from verifier.source.project import Module, Project
 from verifier.source.sources import Sources
+from verifier.source.stars import spelled_out
 from verifier.source.text import NestedTooDeepError, SourceError
 from verifier.source.wrappers import Named
 from verifier.symbolic import expr as E
@@ -224,7 +225,7 @@ def _kernel(
     dialect = DIALECTS[entry.dialect]
     asked = request.api_version
     known = asked if asked is not None and asked in dialect.generations else None
-    api = known or text.generation(module, dialect, entry)
+    api = known or text.generation(project, module, dialect, entry)
     # the generation, contracts and lines are those of the whole file
     footprint.note_whole(module.file)
     contracts = _contracts(module, entry, request, text.contracts(module), errors)
@@ -425,10 +426,13 @@ class _TextFacts:
         self._generations: dict[tuple[Path, str], Callable[[str], str]] = {}
         self._contracts: dict[Path, Mapping[str, list[tuple[int, str]]]] = {}
 
-    def generation(self, module: Module, dialect: DialectDescriptor, entry: KernelEntry) -> str:
+    def generation(
+        self, project: Project, module: Module, dialect: DialectDescriptor, entry: KernelEntry
+    ) -> str:
         key = (module.path, dialect.name)
         if key not in self._generations:
-            tree = ast.Module(body=list(module.syntax()), type_ignores=[])
+            body = [*spelled_out(project, module), *module.syntax()]
+            tree = ast.Module(body=body, type_ignores=[])
             self._generations[key] = dialect.infer(tree)
         return self._generations[key](entry.name)
 

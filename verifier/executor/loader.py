@@ -30,6 +30,7 @@ from verifier.source.fragments import implied
 from verifier.source.ir import Span
 from verifier.source.outline import outline
 from verifier.source.project import Project
+from verifier.source.stars import spelled_out
 from verifier.source.text import decode, read_bytes
 
 _PACKAGES = ("verifier", "rules")
@@ -162,7 +163,8 @@ def generation_of(path: Path, kernel: str = "") -> str:
     Raises:
         MisuseError: it cannot be read or does not parse.
     """
-    tree = _parse(path)
+    tree, project = _parse(path), Project([path])
+    tree.body[:0] = spelled_out(project, project.module(path))
     imported = {*_imported(tree), *(name.partition(".")[0] for name in _implied(path).values())}
     return of_packages(imported).infer(tree)(kernel)
 

@@ -13,6 +13,8 @@ class KernelApi:
     dialect: str
     #: the packages that a name of the dialect comes from, each with what makes a device entry point
     wrappers: Mapping[str, frozenset[str]]
+    #: the modules that are the API's whatever a project has under their names, stubs of it, say
+    modules: frozenset[str] = frozenset()
     #: those of the packages whose functions are the host's, but for those that make kernels
     frameworks: frozenset[str] = frozenset()
     #: packages without entry points whose decorators mark functions of kernels, too
@@ -38,6 +40,7 @@ class _Known:
         self.by_package: dict[str, KernelApi] = {}
         self.words: tuple[bytes, ...] = ()
         self.libraries: frozenset[str] = frozenset()
+        self.modules: frozenset[str] = frozenset()
         self.shorthands: dict[str, str] = {}
 
 
@@ -50,6 +53,7 @@ def register(apis: Iterable[KernelApi]) -> None:
         _known.by_package.update(dict.fromkeys(api.wrappers, api))
         _known.words = tuple(dict.fromkeys((*_known.words, *api.words)))
         _known.shorthands.update(api.shorthands)
+        _known.modules |= api.modules
         _known.libraries |= api.companions.union(api.wrappers)
 
 
@@ -75,6 +79,11 @@ def shorthands() -> Mapping[str, str]:
 def libraries() -> frozenset[str]:
     """The packages that kernels are made with; raises as :func:`by_package`."""
     return _demand().libraries
+
+
+def modules() -> frozenset[str]:
+    """The modules that kernels' imports mean whatever a project has under their names."""
+    return _known.modules
 
 
 def _demand() -> _Known:

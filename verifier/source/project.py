@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from verifier.source import footprint, ir, listing
+from verifier.source import apis, footprint, ir, listing
 from verifier.source.outline import (
     Binding,
     BindingKind,
@@ -480,6 +480,8 @@ class Project:
             found = self._lookup(source, name, seen)
             if found is not None:
                 return found
+        if level == 0 and self._stands_in(f"{dotted}.{name}", location):
+            return None
         return self._submodule(location, name)
 
     def _lookup(self, module: Module, name: str, seen: set[tuple[str, str]]) -> Resolved | None:
@@ -587,10 +589,28 @@ class Project:
             if standard and os.path.isfile(os.path.join(base, "__init__.py")):
                 continue
             found = self._find(base, dotted)
+            if found is not None and self._stands_in(dotted, found):
+                found = _Location(None, found.folder)
             if found is not None and found.file is not None:
                 return found
             fallback = fallback or found
         return fallback
+
+    def _stands_in(self, dotted: str, found: _Location) -> bool:
+        """Whether what is on disk takes the place of a kernel API: devices run the API itself.
+
+        A package that has the name of an API's, and no part of it, is the project's own.
+        """
+        modules = apis.modules()
+        if dotted not in modules:
+            return False
+        below = f"{dotted}."
+        parts = [m.removeprefix(below) for m in modules if m.startswith(below)]
+        folder = found.folder
+        return not parts or (
+            folder is not None
+            and any(self._below(folder, part).file is not None for part in parts if "." not in part)
+        )
 
     def _search_path(self, folder: str) -> tuple[str, ...]:
         """Folders where absolute imports of a file in ``folder`` are looked up, best first."""

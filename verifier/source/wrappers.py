@@ -28,6 +28,7 @@ from verifier.source.meanings import (
 )
 from verifier.source.outline import BindingKind, first_line_of, last_line_of
 from verifier.source.project import Module, Project
+from verifier.source.stars import api_imports
 from verifier.source.text import SourceError
 
 #: names that stand for names that stand for wrappers
@@ -83,7 +84,7 @@ class Names:
     def of(project: Project, module: Module) -> Names:
         """Those of the module's top level."""
         made = Names(project, module, scope_of(module.syntax(), "", nested=False))
-        for name, binding in module.bindings.items():
+        for name, binding in (*module.bindings.items(), *api_imports(project, module).items()):
             if binding.kind.imports:
                 made.globals[name] = import_of(binding)
         for name, path in fragments.implied(
