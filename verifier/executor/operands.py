@@ -31,6 +31,7 @@ from verifier.symbolic.instruction import Trait
 from verifier.symbolic.memory.content import skips, written
 from verifier.symbolic.memory.deciding import AN_INDEX
 from verifier.symbolic.memory.events import Added, Awaited, Outside
+from verifier.symbolic.memory.index import sums_by_operator
 from verifier.symbolic.roles import INDEX
 from verifier.symbolic.tensors import Storage, StorageKind, View
 from verifier.symbolic.trace import Operation
@@ -389,7 +390,7 @@ def steps_of(machine: ConcreteMachine, operation: Operation, bounds: dict[str, B
     matmul = Trait.MATMUL in traits
     adds, how = operation.adds, operation.effect
     by_operator = machine.generation.sums_by_operator
-    own = by_operator and how is Effect.ADDS and writes[:1] == started[:1]
+    own = sums_by_operator(operation) and writes[:1] == started[:1]
     own_sum = writes[0] if own and writes else None
     tensor = matmul or operation.engine is Engine.TENSOR
     sums = started if matmul and not by_operator and adds else ()

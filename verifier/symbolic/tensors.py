@@ -125,6 +125,7 @@ class Mark(Enum):
     #: it was assigned whole, or added to a sum
     FORWARDED = "the view of the tile that it is; true: it went to another memory"
     MASKED = "the mask of the one call that made it"
+    SUM = "true: it is what a matmul left, and nothing has changed it since"
 
     @property
     def passing(self) -> bool:

@@ -17,7 +17,7 @@ from verifier.source.ir import Span
 from verifier.symbolic import absent, registers, views
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import FALSE, Bool, Expr
-from verifier.symbolic.instruction import Instruction
+from verifier.symbolic.instruction import Instruction, Trait
 from verifier.symbolic.machine import Arg, Call, Machine
 from verifier.symbolic.roles import INDEX, Role, Takes
 from verifier.symbolic.tensors import DType, Mark, Operand, StorageKind, View
@@ -219,11 +219,13 @@ def _skips(instruction: Instruction, arguments: Mapping[str, Operand]) -> bool:
 
 
 def overwritten(view: View) -> None:
-    """A result is no longer what one masked call made."""
+    """A result is no longer what the one call made."""
     marks = view.storage.marks
-    view.storage.marks = {mark: marks[mark] for mark in marks if mark is not Mark.MASKED}
+    view.storage.marks = {mark: marks[mark] for mark in marks if mark not in _OF_ONE_CALL}
 
 
+#: what is said of a result as long as nothing else writes it
+_OF_ONE_CALL: Final = (Mark.MASKED, Mark.SUM)
 #: of an axis of a mask that is no operand's
 _UNCLEAR: Final = "which axis of its operands a mask is about is not known"
 
@@ -258,6 +260,8 @@ def _returned(
     )
     if mask is not None:
         result.storage.mark(Mark.MASKED, mask)
+    if Trait.SUMS in instruction.traits:
+        result.storage.mark(Mark.SUM, True)
     written = views.use(machine, result, mask, span)
     gathered.operands["dst"] = Operand("dst", written, span, given=False)
     gathered.writes.append(("dst", written))

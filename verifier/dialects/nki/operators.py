@@ -125,7 +125,8 @@ def store(
         compared(machine, view)
         view = views.use(machine, view, mask, value_span)
         if view.storage.kind is StorageKind.RESULT and (mask is not None or view.mask is TRUE):
-            same = view.buffer is target.buffer and (op is None or view.buffer is Buffer.PSUM)
+            summed = view.buffer is Buffer.PSUM and Mark.SUM in view.storage.marks
+            same = view.buffer is target.buffer and (op is None or summed)
             view.storage.mark(Mark.FORWARDED, target if same else True)
         operands["value"] = Operand("value", view, value_span)
         reads.append(("value", view))

@@ -158,10 +158,18 @@ def _own_sum(operation: Operation, view: View) -> bool:
     Such a sum does not read what was there before: the first matmul of it overwrites.
     """
     return (
-        operation.generation.sums_by_operator
-        and operation.effect is Effect.ADDS
+        sums_by_operator(operation)
         and view.buffer is Buffer.PSUM
         and any(view is target for _, target in operation.writes)
+    )
+
+
+def sums_by_operator(operation: Operation) -> bool:
+    """Whether it is a ``+=`` by which the Tensor Engine adds to a sum: no other one can."""
+    return (
+        operation.generation.sums_by_operator
+        and operation.effect is Effect.ADDS
+        and operation.engine is Engine.TENSOR
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from verifier.dialects.nki.isa.families import language
@@ -27,6 +28,7 @@ from verifier.hardware.capabilities import Capability
 from verifier.hardware.engines import Engine
 from verifier.hardware.memories import Buffer
 from verifier.symbolic.effects import SOME, Call, Effect, Footprint, Writes
+from verifier.symbolic.expr import TRUE
 from verifier.symbolic.instruction import (
     Engines,
     Instruction,
@@ -37,7 +39,9 @@ from verifier.symbolic.instruction import (
     Trait,
 )
 from verifier.symbolic.roles import In, PerPartition
+from verifier.symbolic.tensors import Mark
 from verifier.symbolic.values import Enumerator
+from verifier.symbolic.views.common import is_whole
 
 _UNARY: Final = words(
     "abs arctan ceil cos erf erf_dx exp floor gelu gelu_apprx_sigmoid gelu_apprx_sigmoid_dx "
@@ -166,13 +170,20 @@ _IN_PLACE: Final = when_given("op")
 
 
 def _fold_in_place(call: Call) -> Effect:
-    """``+=`` in PSUM is a sum of matmuls (NKI-OLD03)."""
+    """``+=`` of what a matmul leaves goes on with a sum in PSUM (NKI-OLD03)."""
     return Effect.ADDS if call.value("op") == _ADD else Effect.SETS
 
 
 def _assigned_by(call: Call) -> Engine:
-    dst = call.view("dst")
-    return Engine.TENSOR if dst is not None and dst.buffer is Buffer.PSUM else Engine.VECTOR
+    """What a matmul leaves goes where it is assigned or added; all else is copied or computed.
+
+    Only the Tensor Engine adds to what lies in PSUM (NKI-H59, NKI-B23).
+    """
+    dst, value = call.view("dst"), call.view("value")
+    if dst is None or dst.buffer is not Buffer.PSUM or value is None:
+        return Engine.VECTOR
+    summed = Mark.SUM in value.storage.marks and is_whole(replace(value, mask=TRUE))
+    return Engine.TENSOR if summed else Engine.VECTOR
 
 
 #: ``tile[...] = tile``
