@@ -509,6 +509,16 @@ def alike(wanted: Bool, said: Bool) -> bool:
     return wanted.expr.terms == said.expr.terms
 
 
+def is_limit(term: Bool) -> bool:
+    """Whether it bounds a sum of sizes from above."""
+    expr = term.expr
+    return (
+        term.kind is E.BoolKind.LE
+        and expr is not None
+        and all(factor > 0 for _, factor in expr.terms)
+    )
+
+
 def _simpler(clause: Bool) -> Iterator[Bool]:
     """Forms that may say the same as a condition beside others."""
     if clause.kind is E.BoolKind.NE and clause.expr is not None:

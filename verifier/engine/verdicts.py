@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from verifier.engine import unknowns
-from verifier.engine.conditions import alike, conjuncts
+from verifier.engine.conditions import Item, Normal, alike, conjuncts, is_limit
 from verifier.engine.obligations import Obligation, known_at, known_of_trips, simplify
 from verifier.engine.weakest import Weakest, of_given, of_inputs, weakest
 from verifier.solver.query import Answer, AnswerKind, Model, Query, Tier
@@ -367,7 +367,7 @@ class Discharger:
         if found is not None and self._never_runs(found.condition, obligation):
             found, said = None, True
         if found is not None and not said:
-            said = self._meant(found.condition)
+            said = self._meant(found.condition, obligation)
         if found is not None and found.exact and obligation.rule.learns:
             self._learn(found.condition, obligation)
         return Verdict(
@@ -398,18 +398,29 @@ class Discharger:
         """Whether some input meets them."""
         return self.solver.check(Query((*self.admitted, *conditions), E.FALSE)).refuted
 
-    def _meant(self, condition: Bool) -> bool:
+    def _meant(self, condition: Bool, obligation: Obligation) -> bool:
         """Whether the kernel or its contract asserts what the condition implies: less of the same.
 
-        ``assert K <= 256`` is meant to exclude what ``K <= 128`` does, and does not.
+        ``assert K <= 256`` is meant to exclude what ``K <= 128`` does, and does not. It says
+        nothing of elements that are left out: a limit is no promise of how much is covered. What
+        follows from the assertions anyhow is not what is missing.
         """
-        said = (a.condition for a in self.run.trace.assumptions if a.kind in SAID)
-        return any(
-            alike(wanted, part)
-            for demand in said
-            for part in conjuncts(demand)
-            for wanted in conjuncts(condition)
-        )
+        limits = not obligation.rule.silent
+        demands = (a.condition for a in self.run.trace.assumptions if a.kind in SAID)
+        said = [part for demand in demands for part in conjuncts(demand)]
+
+        def less(wanted: Sequence[Bool]) -> bool:
+            parts = [part for each in wanted for part in conjuncts(each)]
+            return any(
+                alike(part, other) and (limits or not is_limit(part))
+                for part in parts
+                for other in said
+            )
+
+        if not less((condition,)):
+            return False
+        items = Normal(self.admitted, self.solver).form([Item(condition, (0,))])
+        return less([item.condition for item in items])
 
     def _weakest(self, obligation: Obligation) -> Weakest | None:
         """The condition on the inputs under which an obligation holds, beside what is learned."""

@@ -1,0 +1,63 @@
+"""What a kernel asserts was meant to exclude a fault, or it has nothing to do with it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from verifier.engine.analysis import analyze_file
+from verifier.report.model import FileRequest
+
+HEAD = """
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def k(x):
+    R, C = x.shape
+    assert {asserted} and C == 40
+    out = nl.ndarray((R, C), dtype=x.dtype, buffer=nl.shared_hbm)
+"""
+FIRST_ROWS = """
+    rows = min(R, 96)
+    t = nl.ndarray((rows, C), dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=t, src=x[0:rows, :])
+    nisa.dma_copy(dst=out[0:rows, :], src=t)
+    return out
+"""
+WHOLE_BLOCKS = """
+    for i in range(R // 96):
+        t = nl.ndarray((96, C), dtype=x.dtype, buffer=nl.sbuf)
+        nisa.dma_copy(dst=t, src=x[i * 96 : (i + 1) * 96, :])
+        nisa.dma_copy(dst=out[i * 96 : (i + 1) * 96, :], src=t)
+    return out
+"""
+ONE_TILE = """
+    t = nl.ndarray((R, C), dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=t, src=x)
+    nisa.dma_copy(dst=out, src=t)
+    return out
+"""
+
+
+@pytest.mark.parametrize(
+    ("asserted", "body", "status", "text"),
+    [
+        # a limit says nothing of the rows that are left out
+        ("R <= 512", FIRST_ROWS, "conditional", "R <= 96"),
+        ("R <= 512", WHOLE_BLOCKS, "conditional", "R % 96 == 0"),
+        # it is meant for what a tile can hold
+        ("R <= 256", ONE_TILE, "violated", "R <= 128"),
+    ],
+)
+def test_limits_are_about_limits(
+    asserted: str, body: str, status: str, text: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "k.py"
+    path.write_text(HEAD.format(asserted=asserted) + body.lstrip("\n"), encoding="utf-8")
+    (kernel,) = analyze_file(FileRequest(path=str(path), roots=(str(tmp_path),))).kernels
+    assert kernel.status == status
+    assert kernel.precondition is not None and kernel.precondition.text == text
