@@ -25,7 +25,6 @@ from verifier.symbolic.memory.events import (
 from verifier.symbolic.memory.index import index
 from verifier.symbolic.memory.lives import crosses_stages, pipelined
 from verifier.symbolic.memory.sizes import lane_bytes
-from verifier.symbolic.pretty import pretty
 from verifier.symbolic.tensors import Storage, StorageKind
 from verifier.symbolic.trace import Trace
 
@@ -100,31 +99,6 @@ def shared_capacity(trace: Trace, chip: Chip) -> Iterable[Check]:
 def lanes_lived(event: LanesLived, chip: Chip) -> Iterator[Check]:
     """As :func:`local_capacity`, of the tensors of a run."""
     yield from first_excess(event.lives, _lanes(chip))
-
-
-def constant_blocks(trace: Trace, chip: Chip) -> Iterator[Check]:
-    """Memory shapes are known when the kernel is compiled."""
-    for storage in trace.storages:
-        if storage.buffer is not Buffer.LOCAL or storage.kind is not StorageKind.ALLOC:
-            continue
-        unknown = {
-            symbol.name: None
-            for size in storage.shape
-            for symbol in size.free()
-            if symbol.origin is not E.Origin.GRID and symbol.name not in trace.constants
-        }
-        listed = ", ".join(f"`{name}`" for name in unknown)
-        yield Check(
-            predicate=E.truth(not unknown),
-            span=storage.argument_spans.get("mem_shape", storage.span),
-            text=f"the memory shape of `{storage.name}` is constant",
-            message=f"the memory shape of `{storage.name}` depends on {listed}",
-            facts=("PPL-B07",),
-            values=tuple((pretty(size), size) for size in storage.shape if not size.is_const),
-            help=("annotate block sizes with `pl.constexpr`, and pass the rest as the real shape",),
-            path=storage.path,
-            order=storage.order,
-        )
 
 
 # ----------------------------------------------------------------------------- pipelines
@@ -331,12 +305,12 @@ declare(
 declare(
     "ppl-dynamic-block",
     "PPL021",
-    On.TRACE,
+    On.HOST,
     "memory shapes are known when the kernel is compiled",
     "Local memory is assigned while compiling: a block that depends on a run-time value ends with "
     "error code 0x1F.",
     ("PPL-B07",),
-    constant_blocks,
+    None,
     _BLOCKS.replace(
         "[1, 64, 1, 16384], pl.float16, [1, 64, 1, size])", "[1, 64, 1, size], pl.float16)", 1
     ),

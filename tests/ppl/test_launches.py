@@ -149,7 +149,7 @@ def kernel(out_ptr, src_ptr):
         ("b", "b + 1", "target", "", True),
         ("0", "b", "target", "", True),
         ("b + 1", "b", "target", "pl.sync()", False),
-        ("b + cores if b + cores < 5 else b", "b", "target", "", False),
+        ("b + cores * (b + cores < 5)", "b", "target", "", False),
     ],
 )
 def test_cores_race_for_what_one_reads_and_another_writes(

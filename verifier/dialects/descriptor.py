@@ -79,6 +79,23 @@ def _launches_well(
     return ()
 
 
+class Rewrites(Protocol):
+    """Changes a function in place: it does in Python what its compiler makes of it.
+
+    ``named``: the name of an API that an expression is, if it is one; ``asserts``: whether its
+    assertions are kept; ``helper``: whether other functions of its file call it.
+    """
+
+    def __call__(
+        self,
+        function: ast.FunctionDef,
+        named: Callable[[ast.expr], ApiRef | None],
+        *,
+        asserts: bool,
+        helper: bool,
+    ) -> None: ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DialectDescriptor:
     """A kernel API: its name, where it is imported from, its generations, and who interprets it."""
@@ -127,8 +144,8 @@ class DialectDescriptor:
     #: with which they are
     asserts_kept: bool = True
     debug_keyword: str = ""
-    #: the function that asks the compiler, which answers of what it knows alone
-    compiler_asserts: str = ""
+    #: makes of a kernel's text what does in Python what its compiler makes of it; None: the same
+    rewrites: Rewrites | None = None
     #: what ``from module import *`` binds, for runs
     exported: Callable[[ApiRef], Iterable[str]] = _exports_nothing
     #: how the facts begin that speak of it

@@ -25,7 +25,7 @@ from verifier.dialects.okk import isa as okk_isa
 from verifier.dialects.okk import names as okk_names
 from verifier.dialects.okk import spoken as okk_spoken
 from verifier.dialects.okk import versions as okk_versions
-from verifier.dialects.ppl import PplDialect, launches
+from verifier.dialects.ppl import PplDialect, launches, rewriting
 from verifier.dialects.ppl import isa as ppl_isa
 from verifier.dialects.ppl import spoken as ppl_spoken
 from verifier.dialects.ppl import versions as ppl_versions
@@ -104,7 +104,7 @@ DIALECTS: Final[Mapping[str, DialectDescriptor]] = {
             infer=lambda tree: lambda kernel: PPL,
             asserts_kept=False,  # its compiler drops them (PPL-C02)
             debug_keyword="debug",
-            compiler_asserts="pl.static_assert",
+            rewrites=rewriting.rewrite,
         ),
     )
 }

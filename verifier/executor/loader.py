@@ -17,7 +17,7 @@ from typing import Any
 
 from verifier.dialects.registry import DIALECTS, of_generation, of_packages
 from verifier.executor import places
-from verifier.executor.compiled import compiled
+from verifier.executor.compiled import compiled, helpers
 from verifier.executor.findings import MisuseError
 from verifier.executor.nested import nested
 from verifier.executor.objects import dataclass as nki_dataclass
@@ -247,12 +247,12 @@ def load(path: Path, *, stand_ins: bool = False) -> Loaded:
         return Loaded(sys.modules[name], problems)
     module = _made(name, path)
     file = places.source(str(path))
-    flags = 0
+    flags, called = 0, helpers(tree.body)
     for statement in tree.body:
         if isinstance(statement, ast.ImportFrom) and statement.module == "__future__":
             for alias in statement.names:
                 flags |= getattr(__future__, alias.name).compiler_flag
-        part = ast.Module([compiled(statement, module.__dict__)], [])
+        part = ast.Module([compiled(statement, module.__dict__, called)], [])
         code = compile(part, str(path), "exec", flags, dont_inherit=True)
         try:
             while True:

@@ -117,12 +117,13 @@ class Dialect(Protocol[M]):
         """Whether an assertion of a kernel is left out of what runs."""
         ...
 
-    def conditional(self, machine: M, node: ir.IfExpr, test: Bool) -> ir.Expr | None:
-        """The alternative of ``a if test else b`` that is always taken; None: as Python does."""
+    def conditional(self, machine: M, node: ir.IfExpr, test: Bool) -> Bool:
+        """What decides that ``a if test else b`` is ``a``: the test, as Python has it."""
         ...
 
     def loop_factors(self, machine: M, stmt: ir.For, range: Range) -> tuple[Expr, str] | None:
-        """The inner factor of a loop over a product, and its name; None: one loop."""
+        """Before a loop over a range: the inner factor of one over a product, and its name; None:
+        one loop."""
         ...
 
     def tensor_truth(self, machine: M, view: View | None, span: Span) -> Bool:

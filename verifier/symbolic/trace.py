@@ -190,9 +190,7 @@ class Trace:
     grid: tuple[Loop, ...] = ()
     #: how the kernel asks for the sizes of its axes
     grid_counts: tuple[str, ...] = ()
-    #: inputs that are known when the kernel is compiled (PPL: ``pl.constexpr``)
-    constants: frozenset[str] = frozenset()
-    #: of these, the block sizes that a tiling callback tries until they fit
+    #: the block sizes that a tiling callback tries until they fit
     chosen: tuple[str, ...] = ()
     #: inputs that are declared to be updated (NKI Beta 1)
     mutable: set[str] = field(default_factory=set)

@@ -177,12 +177,14 @@ class PplDialect(PlainDialect):
         """An assertion is compiled for `debug` only: what it asks is asked nowhere (PPL-C02)."""
         return not machine.importing and stmt.span in self._dropped
 
-    def conditional(self, machine: VM, node: ir.IfExpr, test: Bool) -> ir.Expr | None:
+    def conditional(self, machine: VM, node: ir.IfExpr, test: Bool) -> Bool:
         """The first alternative, unless the test is known when the kernel is compiled."""
-        return None if machine.importing else frontend.conditional(machine, node, test)
+        return test if machine.importing else frontend.conditional(machine, node, test)
 
     def loop_factors(self, machine: VM, stmt: ir.For, range: Range) -> tuple[Expr, str] | None:
         """A counter that is taken apart by one of the factors."""
+        if not machine.importing:
+            frontend.backwards(machine, stmt, range)
         return frontend.inner_count(machine, stmt, range)
 
     def grid_axis(self, machine: DeviceMachine, number: int) -> GridAxis:

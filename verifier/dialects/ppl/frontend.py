@@ -9,18 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from verifier.dialects.ppl.binding_times import CONSTANT, Stage
+from verifier.dialects.ppl.compiling import known
 from verifier.source import ir
 from verifier.source.ir import Span
 from verifier.source.project import Module
 from verifier.source.scopes import names_of_module
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.machine import Arg
 from verifier.symbolic.python.vm import VM
+from verifier.symbolic.tensors import LoopKind
 from verifier.symbolic.trace import LedgerKind
 from verifier.symbolic.values import Range
 
-#: inputs with this in their annotation are known when the kernel is compiled (PPL-A02)
-_CONSTANT = "constexpr"
 #: functions that make the iterable of a loop (PPL-C04)
 _RANGES = frozenset({"range", "static_range"})
 #: methods of lists that change them
@@ -35,9 +37,8 @@ def prepare(vm: VM, definition: ir.FunctionDef, module: Module) -> frozenset[Spa
     constants = [
         p.name
         for p in definition.params
-        if p.annotation is not None and vm.text(p.annotation.span).endswith(_CONSTANT)
+        if p.annotation is not None and vm.text(p.annotation.span).endswith(CONSTANT)
     ]
-    vm.trace.constants = frozenset(constants)
     callback = _tiling(definition)
     if callback is not None:
         chosen = _tried(definition, module, callback)
@@ -69,20 +70,59 @@ def enter(vm: VM, definition: ir.FunctionDef, span: Span) -> None:
     )
 
 
-def conditional(vm: VM, node: ir.IfExpr, test: Bool) -> ir.Expr | None:
+def conditional(vm: VM, node: ir.IfExpr, test: Bool) -> Bool:
     """``a if test else b``: with a test that is not known when compiling, always ``a`` (C01)."""
-    if is_constant(vm, test):
-        return None
+    settled = known(vm, node.test.span, Stage.FRONT_END).condition
+    if vm.decide(settled) is True:
+        return test
     vm.check(
         "ppl-conditional-expression",
-        test,
+        E.or_(settled, test),
         node.span,
         f"{vm.text(node.test.span)} (always)",
         "a conditional expression on a run-time value always takes its first alternative",
-        facts=("PPL-C01",),
+        facts=("PPL-C01", "PPL-A02"),
         help=("write an `if` statement, or make it arithmetic with `min` and `max`",),
     )
-    return node.body
+    return E.or_(E.not_(settled), test)
+
+
+def backwards(vm: VM, stmt: ir.For, rng: Range) -> None:
+    """``range(a, b, step)``: a step below zero is one that the front end knows (C04)."""
+    call = stmt.iterable
+    if rng.kind is LoopKind.STATIC or not isinstance(call, ir.Call) or len(call.args) < 3:
+        return
+    step = call.args[2]
+    settled = known(vm, step.span, Stage.FRONT_END)
+    if settled.condition is E.TRUE:
+        return
+    vm.check(
+        "ppl-statement",
+        E.or_(settled.condition, E.gt(rng.step, 0)),
+        step.span,
+        f"{vm.text(step.span)} > 0",
+        "a step that is not known when the kernel is compiled is taken to be positive",
+        facts=("PPL-C04", "PPL-A02"),
+        values=((vm.text(step.span), rng.step),),
+        help=("write the number into the call, or annotate the parameter with `pl.constexpr`",),
+    )
+
+
+def settles(vm: VM, argument: Arg, what: str) -> Bool:
+    """What has to be so for the front end to know an argument that it has to know."""
+    found = known(vm, argument.span, Stage.FRONT_END)
+    if found.condition is not E.TRUE:
+        listed = ", ".join(f"`{name}`" for name in found.open)
+        vm.check(
+            "ppl-statement",
+            found.condition,
+            argument.span,
+            f"{what} is known when the kernel is compiled",
+            f"{what} hangs on {listed}, which is known in a run only",
+            facts=("PPL-A02",),
+            help=("a number that is assigned to a name is a value of the run from there on",),
+        )
+    return found.condition
 
 
 def guard(vm: VM, stmt: ir.If, test: Bool) -> None:
@@ -126,12 +166,6 @@ def inner_count(vm: VM, stmt: ir.For, rng: Range) -> tuple[Expr, str] | None:
         if vm.decide(E.ge(outer, 0)) is True or vm.decide(E.ge(count, 0)) is True:
             return count, right.id
     return None
-
-
-def is_constant(vm: VM, test: Bool) -> bool:
-    """Whether a condition is settled when the kernel is compiled."""
-    names = {symbol.name for symbol in test.free()} | set(test.variables())
-    return all(name.partition("[")[0] in vm.trace.constants for name in names)
 
 
 # ------------------------------------------------------------------------------ tiling callbacks
@@ -314,11 +348,12 @@ def _reject(vm: VM, span: Span, what: str, fact: str) -> None:
 
 
 __all__ = [
+    "backwards",
     "conditional",
     "enter",
     "guard",
     "inner_count",
-    "is_constant",
     "prepare",
     "scan",
+    "settles",
 ]

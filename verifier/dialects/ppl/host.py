@@ -12,7 +12,7 @@ from verifier.hardware import dtypes as dt
 from verifier.hardware.capabilities import Capability
 from verifier.hardware.engines import Engine
 from verifier.symbolic import expr as E
-from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.expr import Expr
 from verifier.symbolic.instruction import Instruction
 from verifier.symbolic.machine import Call, Machine
 from verifier.symbolic.pretty import pretty
@@ -175,21 +175,19 @@ def _nothing(machine: Machine, call: Call) -> object:
     return None
 
 
-def _compiled(machine: Machine, condition: Bool) -> bool:
-    """Whether a condition is known when the kernel is compiled; in a run all is."""
-    return not isinstance(machine, VM) or frontend.is_constant(machine, condition)
-
-
 def _static_assert(machine: Machine, call: Call) -> object:
     """``static_assert``: what the kernel demands of what is known when it is compiled.
 
-    Of anything else the compiler cannot ask it, and the device asks nothing (PPL-C02).
+    Of anything else the front end cannot ask it: it ends there.
     """
     if call.args:
         argument = call.args[0]
         condition = machine.as_bool(argument.value, argument.span)
-        if condition is not None and _compiled(machine, condition):
-            machine.assume(condition, pretty(condition), argument.span, AssumptionKind.ASSERT)
+        what = "what `static_assert` asks"
+        settled = frontend.settles(machine, argument, what) if isinstance(machine, VM) else E.TRUE
+        if condition is not None and settled is not E.FALSE:
+            asked = E.or_(E.not_(settled), condition)
+            machine.assume(asked, pretty(condition), argument.span, AssumptionKind.ASSERT)
     return None
 
 
@@ -202,6 +200,10 @@ def _constant(machine: Machine, call: Call) -> object:
 
 
 def _static_range(machine: Machine, call: Call) -> object:
+    """A loop that the front end runs; it has to know its bounds."""
+    if isinstance(machine, VM):
+        for argument in (*call.args, *call.keywords.values()):
+            frontend.settles(machine, argument, "a bound of `static_range`")
     numbers = [machine.as_int(a.value, a.span) for a in call.args]
     if "step" in call.keywords:
         step = call.keywords["step"]
@@ -216,11 +218,6 @@ def _static_range(machine: Machine, call: Call) -> object:
         known[0], known[1], known[2] if len(known) > 2 else one, LoopKind.STATIC, call.span
     )
 
-
-#: what differs between the programs of a launch, or that a launch chooses
-OF_LAUNCH: Final = frozenset(
-    f"pl.get_{what}_{which}" for what in ("core", "group", "block") for which in ("index", "num")
-)
 
 HANDLERS: Final[dict[str, Handler]] = {
     "pl.get_core_index": _index(CORES),

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
+from verifier.dialects.ppl.compiling import constant_block
 from verifier.dialects.ppl.isa.shared import LAYOUTS
 from verifier.dialects.ppl.steps import in_lanes
 from verifier.hardware import dtypes as dt
@@ -108,6 +109,7 @@ def make_tensor(machine: Machine, call: Call) -> object:
     if mode is not None and isinstance(mode.value, Enumerator):
         layout = LAYOUTS.get(mode.value.name, layout)
     spans = {name: argument.span for name, argument in given.items()}
+    constant_block(machine, call.target_name or "tensor", given["mem_shape"], memory)
     made = machine.allocate(
         call.target_name or "tensor",
         memory,

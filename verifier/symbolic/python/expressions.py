@@ -187,9 +187,7 @@ def _bool_op(vm: VM, node: ir.BoolOp) -> object:
 
 def _conditional(vm: VM, node: ir.IfExpr) -> object:
     test = vm.truth(vm.eval(node.test), node.test.span)
-    taken = vm.dialect.conditional(vm, node, test)
-    if taken is not None:
-        return vm.eval(taken)
+    test = vm.dialect.conditional(vm, node, test)
     return vm.fork(test, lambda: vm.eval(node.body), lambda: vm.eval(node.orelse))
 
 

@@ -56,9 +56,9 @@ class PlainDialect:
         """Assertions are made."""
         return False
 
-    def conditional(self, machine: VM, node: ir.IfExpr, test: Bool) -> ir.Expr | None:
+    def conditional(self, machine: VM, node: ir.IfExpr, test: Bool) -> Bool:
         """As Python does."""
-        return None
+        return test
 
     def on_device(
         self,

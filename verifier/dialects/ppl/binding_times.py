@@ -1,0 +1,390 @@
+"""What the compiler of a function knows of the values in it, and what only a run knows.
+
+The compiler has two stages. The *front end* runs what it knows (PPL-A02, PPL-C01): literals,
+parameters that are annotated with ``constexpr`` or happen to be 1, what is computed of those
+directly, the counters of ``static_range``. A number that is assigned to a name is a value of the
+run to it from there on, as are counters of ``range`` and what functions return. The *optimiser*
+behind it folds what is made of constants, also by way of names and functions, and so knows the
+memory shapes that depend on nothing else (PPL-B07).
+
+How a parameter is bound decides, whatever values it can have: what callers and contracts say of a
+value is not known to either.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from typing import Final, TypeAlias
+
+#: inputs with this in their annotation are known when the kernel is compiled (PPL-A02)
+CONSTANT: Final = "constexpr"
+#: what differs between the programs of a launch, and what a launch chooses
+_INDICES: Final = frozenset(f"get_{what}_index" for what in ("core", "group", "block"))
+#: functions of Python that the front end runs itself, on what it knows
+_ITS_OWN: Final = frozenset({"int", "float", "isinstance", "getattr", CONSTANT})
+#: makes the counter of a loop that the front end runs
+_UNROLLED: Final = "static_range"
+#: calls that are looked into
+_DEPTH: Final = 8
+
+
+class Hangs(Enum):
+    """What has to be so for a compiler to know something."""
+
+    #: the input of that name is 1
+    ON_ONE = auto()
+    #: the variable of that name holds no number
+    ON_TYPE = auto()
+    #: what the name says is known in a run only
+    ON_RUN = auto()
+
+
+Source: TypeAlias = tuple[Hangs, str]
+Sources: TypeAlias = frozenset[Source]
+"""All of them have to be so; what has no sources is known."""
+
+KNOWN: Final[Sources] = frozenset()
+
+
+def run(name: str = "") -> Sources:
+    """Nothing makes it known."""
+    return frozenset({(Hangs.ON_RUN, name)})
+
+
+class Stage(Enum):
+    """Which part of the compiler is asked."""
+
+    FRONT_END = auto()
+    OPTIMISER = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What is known of a parameter, by stage."""
+
+    front_end: Sources
+    optimiser: Sources
+
+    def at(self, stage: Stage) -> Sources:
+        return self.front_end if stage is Stage.FRONT_END else self.optimiser
+
+
+@dataclass(frozen=True, slots=True)
+class _Loop:
+    """A loop around statements; ``unrolled`` by the front end."""
+
+    first: int
+    last: int
+    unrolled: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Bound:
+    """One place where a name is bound."""
+
+    name: str
+    #: the end of the statement: line and column
+    end: tuple[int, int]
+    value: ast.expr
+    loops: tuple[_Loop, ...]
+    #: the conditions around it
+    tests: tuple[ast.expr, ...]
+    #: it is the counter of a loop
+    counter: _Loop | None = None
+    #: ``x: pl.constexpr = value``
+    constant: bool = False
+    #: it becomes what it was and something: ``x += value``
+    again: bool = False
+    #: the value is taken apart
+    part: bool = False
+
+
+#: gives the functions of the file by name
+Find: TypeAlias = Callable[[str], "ast.FunctionDef | None"]
+
+
+def _nothing(name: str) -> ast.FunctionDef | None:
+    return None
+
+
+@dataclass(eq=False)
+class BindingTimes:
+    """What is known of the expressions of one function."""
+
+    function: ast.FunctionDef
+    given: Mapping[str, Given]
+    find: Find = _nothing
+    depth: int = 0
+    _bound: dict[str, list[_Bound]] = field(default_factory=dict)
+    _asked: set[tuple[Stage, str, tuple[int, int]]] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        for each in _bindings(self.function.body, (), ()):
+            self._bound.setdefault(each.name, []).append(each)
+
+    def sources(self, node: ast.expr, stage: Stage) -> Sources:
+        """What has to be so for a value to be known to a stage of the compiler."""
+        if isinstance(node, (ast.Constant, ast.JoinedStr, ast.Attribute)):
+            return KNOWN  # attributes are names of the language, dtypes, and shapes of blocks
+        if isinstance(node, ast.Name):
+            return self._name(node, stage)
+        if isinstance(node, ast.Call):
+            return self._call(node, stage)
+        if isinstance(node, ast.Subscript):
+            return self._item(node, stage)
+        if isinstance(node, ast.NamedExpr):
+            return self.sources(node.value, stage)
+        return self._all(_operands(node), stage)
+
+    def _all(self, nodes: Iterable[ast.expr], stage: Stage) -> Sources:
+        return KNOWN.union(*(self.sources(node, stage) for node in nodes))
+
+    # -- names ---------------------------------------------------------------------------
+
+    def _name(self, node: ast.Name, stage: Stage) -> Sources:
+        key = (stage, node.id, (node.lineno, node.col_offset))
+        if key in self._asked:
+            return KNOWN  # what it is made of besides itself is said by the one that asks
+        self._asked.add(key)
+        try:
+            bindings, first = self._reaching(node)
+            out = self.given[node.id].at(stage) if first and node.id in self.given else KNOWN
+            for bound in bindings:
+                if stage is Stage.FRONT_END:
+                    out |= self._to_front_end(bound)
+                else:
+                    out |= self._folded(bound)
+            return out
+        finally:
+            self._asked.discard(key)
+
+    def _reaching(self, node: ast.Name) -> tuple[list[_Bound], bool]:
+        """The places whose value a name may have somewhere, and whether it may still have that
+        which the function was given."""
+        line, all_bound = node.lineno, self._bound.get(node.id, [])
+        at, start = (line, node.col_offset), (0, 0)
+        for bound in all_bound:
+            always = not bound.tests and all(_holds(loop, line) for loop in bound.loops)
+            if always and bound.end <= at and bound.counter is None:
+                start = bound.end
+        found = [
+            bound
+            for bound in all_bound
+            if start <= bound.end <= at
+            or any(_holds(loop, line) for loop in bound.loops)
+            or (bound.counter is not None and _holds(bound.counter, line))
+        ]
+        return found, start == (0, 0)
+
+    def _to_front_end(self, bound: _Bound) -> Sources:
+        if bound.counter is not None:
+            return (
+                self.sources(bound.value, Stage.FRONT_END)
+                if bound.counter.unrolled
+                else run(bound.name)
+            )
+        if bound.constant:
+            return self.sources(bound.value, Stage.FRONT_END)
+        if bound.again:
+            return run(bound.name)
+        return frozenset({(Hangs.ON_TYPE, bound.name)})
+
+    def _folded(self, bound: _Bound) -> Sources:
+        if bound.counter is not None and not bound.counter.unrolled:
+            return run(bound.name)
+        if self._is_carried(bound):
+            return run(bound.name)
+        return self._all((bound.value, *bound.tests), Stage.OPTIMISER)
+
+    def _is_carried(self, bound: _Bound) -> bool:
+        """Whether a loop of the device hands the name from one trip to the next."""
+        for loop in bound.loops:
+            if loop.unrolled:
+                continue
+            for other in self._bound.get(bound.name, ()):
+                if other.end < (loop.first, 0) and all(_holds(o, loop.first) for o in other.loops):
+                    return True
+            if bound.name in self.given:
+                return True
+        return False
+
+    # -- calls and items -----------------------------------------------------------------
+
+    def _call(self, node: ast.Call, stage: Stage) -> Sources:
+        name = _last_name(node.func)
+        given = self._all((*node.args, *(k.value for k in node.keywords)), stage)
+        if stage is Stage.FRONT_END:
+            return given if name in (*_ITS_OWN, _UNROLLED) else run(f"{ast.unparse(node.func)}()")
+        if name in _INDICES:
+            return run(f"{ast.unparse(node.func)}()")
+        called = self.find(name) if isinstance(node.func, ast.Name) else None
+        if called is None or self.depth >= _DEPTH:
+            return given
+        return self.called(called, node).returned()
+
+    def called(self, function: ast.FunctionDef, call: ast.Call) -> BindingTimes:
+        """A function that this one calls: a parameter is what it is given."""
+        takes = [*function.args.posonlyargs, *function.args.args]
+        values: dict[str, ast.expr] = {}
+        for parameter, value in zip(takes, call.args, strict=False):
+            if isinstance(value, ast.Starred):
+                break
+            values[parameter.arg] = value
+        values.update({k.arg: k.value for k in call.keywords if k.arg is not None})
+        spread = any(isinstance(a, ast.Starred) for a in call.args)
+        spread = spread or any(k.arg is None for k in call.keywords)
+        given = {}
+        for name in _parameters(function):
+            if name not in values:
+                given[name] = Given(run(name), run(name)) if spread else Given(KNOWN, KNOWN)
+                continue
+            front = self.sources(values[name], Stage.FRONT_END)
+            by_type = any(how is Hangs.ON_TYPE for how, _ in front)
+            front = frozenset(each for each in front if each[0] is not Hangs.ON_TYPE)
+            # a variable that holds no number is handed on as it is, and so is the parameter
+            front |= {(Hangs.ON_TYPE, name)} if by_type else KNOWN
+            given[name] = Given(front, self.sources(values[name], Stage.OPTIMISER))
+        return BindingTimes(function, given, self.find, self.depth + 1)
+
+    def returned(self) -> Sources:
+        """What has to be so for the optimiser to know what the function returns."""
+        values = (
+            node.value
+            for node in ast.walk(self.function)
+            if isinstance(node, ast.Return) and node.value is not None
+        )
+        return self._all(values, Stage.OPTIMISER)
+
+    def _item(self, node: ast.Subscript, stage: Stage) -> Sources:
+        """An item of a list: lists that are assigned keep what they are made of."""
+        if stage is Stage.OPTIMISER or not isinstance(node.value, ast.Name):
+            return self._all(_operands(node), stage)
+        bindings, first = self._reaching(node.value)
+        out = self.sources(node.slice, stage)
+        if first and node.value.id in self.given:
+            out |= self.given[node.value.id].at(stage)
+        for bound in bindings:
+            written = isinstance(bound.value, (ast.List, ast.Tuple)) and not bound.part
+            out |= self.sources(bound.value, stage) if written else run(bound.name)
+        return out
+
+
+def of_kernel(function: ast.FunctionDef, find: Find = _nothing) -> BindingTimes:
+    """A kernel: parameters are constants if they are annotated so, or if they are 1 (PPL-A02)."""
+    given = {}
+    for name, annotation in _parameters(function).items():
+        constant = annotation is not None and CONSTANT in ast.unparse(annotation)
+        sources = KNOWN if constant else frozenset({(Hangs.ON_ONE, name)})
+        given[name] = Given(sources, sources)
+    return BindingTimes(function, given, find)
+
+
+def of_file(statements: Sequence[ast.stmt]) -> Find:
+    """The functions at the top level of a file."""
+    found = {each.name: each for each in statements if isinstance(each, ast.FunctionDef)}
+    return found.get
+
+
+def _parameters(function: ast.FunctionDef) -> dict[str, ast.expr | None]:
+    given = function.args
+    params = [*given.posonlyargs, *given.args, *given.kwonlyargs]
+    params += [each for each in (given.vararg, given.kwarg) if each is not None]
+    return {each.arg: each.annotation for each in params}
+
+
+def _operands(node: ast.expr) -> Iterator[ast.expr]:
+    """The expressions that a value is made of."""
+    if isinstance(node, ast.Compare) and all(isinstance(o, (ast.Is, ast.IsNot)) for o in node.ops):
+        return  # the front end asks whether they are one object
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.expr):
+            yield child
+        elif isinstance(child, ast.comprehension):
+            yield child.iter
+            yield from child.ifs
+
+
+def _last_name(node: ast.expr) -> str:
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _holds(loop: _Loop, line: int) -> bool:
+    return loop.first <= line <= loop.last
+
+
+def _end(node: ast.stmt) -> tuple[int, int]:
+    return node.end_lineno or node.lineno, node.end_col_offset or node.col_offset
+
+
+def _bindings(
+    body: Sequence[ast.stmt], loops: tuple[_Loop, ...], tests: tuple[ast.expr, ...]
+) -> Iterator[_Bound]:
+    """Where statements bind names, in the order of the text."""
+    for node in body:
+        yield from _bindings_of(node, loops, tests)
+
+
+def _bindings_of(
+    node: ast.stmt, loops: tuple[_Loop, ...], tests: tuple[ast.expr, ...]
+) -> Iterator[_Bound]:
+    if isinstance(node, ast.Assign):
+        for target in node.targets:
+            yield from _targets(target, node.value, _end(node), loops, tests)
+    elif isinstance(node, ast.AnnAssign) and node.value is not None:
+        if isinstance(node.target, ast.Name):
+            constant = CONSTANT in ast.unparse(node.annotation)
+            name = node.target.id
+            yield _Bound(name, _end(node), node.value, loops, tests, constant=constant)
+    elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+        made = ast.BinOp(ast.Name(node.target.id, ast.Load()), node.op, node.value)
+        ast.fix_missing_locations(ast.copy_location(made, node))
+        yield _Bound(node.target.id, _end(node), made, loops, tests, again=True)
+    elif isinstance(node, ast.For):
+        unrolled = isinstance(node.iter, ast.Call) and _last_name(node.iter.func) == _UNROLLED
+        loop = _Loop(node.lineno, node.end_lineno or node.lineno, unrolled)
+        if isinstance(node.target, ast.Name):
+            yield _Bound(node.target.id, _end(node), node.iter, loops, tests, counter=loop)
+        yield from _bindings(node.body, (*loops, loop), tests)
+        yield from _bindings(node.orelse, loops, tests)
+    elif isinstance(node, ast.While):
+        loop = _Loop(node.lineno, node.end_lineno or node.lineno, False)
+        yield from _bindings((*node.body, *node.orelse), (*loops, loop), (*tests, node.test))
+    elif isinstance(node, ast.If):
+        yield from _bindings((*node.body, *node.orelse), loops, (*tests, node.test))
+
+
+def _targets(
+    target: ast.expr,
+    value: ast.expr,
+    end: tuple[int, int],
+    loops: tuple[_Loop, ...],
+    tests: tuple[ast.expr, ...],
+) -> Iterator[_Bound]:
+    if isinstance(target, ast.Name):
+        yield _Bound(target.id, end, value, loops, tests)
+    elif isinstance(target, (ast.Tuple, ast.List)):
+        same = isinstance(value, (ast.Tuple, ast.List)) and len(value.elts) == len(target.elts)
+        for position, each in enumerate(target.elts):
+            if isinstance(each, ast.Name):
+                part = value.elts[position] if same and isinstance(value, ast.Tuple) else value
+                yield _Bound(each.id, end, part, loops, tests, part=not same)
+
+
+__all__ = [
+    "CONSTANT",
+    "KNOWN",
+    "BindingTimes",
+    "Find",
+    "Hangs",
+    "Source",
+    "Sources",
+    "Stage",
+    "of_file",
+    "of_kernel",
+    "run",
+]

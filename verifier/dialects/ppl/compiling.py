@@ -1,0 +1,157 @@
+"""What the compiler of a kernel knows where the interpreter stands (:mod:`.binding_times`)."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+from verifier.dialects.ppl import binding_times
+from verifier.dialects.ppl.binding_times import BindingTimes, Hangs, Source, Stage
+from verifier.source import ir
+from verifier.source.ir import Span
+from verifier.source.project import Module
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.machine import Arg, Machine
+from verifier.symbolic.pretty import pretty
+from verifier.symbolic.python.inputs import InputKind, Parameter
+from verifier.symbolic.python.pins import ValuePin
+from verifier.symbolic.python.vm import VM
+from verifier.symbolic.values import Guarded, Opaque
+
+
+@dataclass(frozen=True, slots=True)
+class Knowledge:
+    """What has to be so for the compiler to know something, and what only a run knows of it."""
+
+    condition: Bool
+    open: tuple[str, ...]
+
+
+def known(vm: VM, span: Span, stage: Stage) -> Knowledge:
+    """What is known of the expression at a place of the function that is running."""
+    times = _times(vm, len(vm.frames) - 1)
+    node = None if times is None else _expression(vm, times.function, span)
+    if times is None or node is None:
+        return Knowledge(E.FALSE, (vm.text(span),))
+    sources = times.sources(node, stage)
+    held = [(source, _holds(vm, source)) for source in sorted(sources, key=_order)]
+    missing = [name for (_, name), condition in held if condition is not E.TRUE]
+    return Knowledge(E.and_(*(condition for _, condition in held)), tuple(dict.fromkeys(missing)))
+
+
+def constant_block(machine: Machine, name: str, given: Arg, memory: tuple[Expr, ...]) -> None:
+    """The memory shape of a tensor is made of what is known when the kernel is compiled (B07)."""
+    if not isinstance(machine, VM):
+        return
+    found = known(machine, given.span, Stage.OPTIMISER)
+    if found.condition is E.TRUE:
+        return
+    listed = ", ".join(f"`{each}`" for each in found.open)
+    machine.check(
+        "ppl-dynamic-block",
+        found.condition,
+        given.span,
+        f"the memory shape of `{name}` is constant",
+        f"the memory shape of `{name}` depends on {listed}",
+        facts=("PPL-B07",),
+        values=tuple((pretty(size), size) for size in memory if not size.is_const),
+        help=("annotate block sizes with `pl.constexpr`, and pass the rest as the real shape",),
+    )
+
+
+def _order(source: Source) -> tuple[int, str]:
+    return source[0].value, source[1]
+
+
+def _holds(vm: VM, source: Source) -> Bool:
+    how, name = source
+    if how is Hangs.ON_ONE:
+        return _is_one(vm, vm.inputs.parameters.get(name))
+    if how is Hangs.ON_TYPE:
+        value = vm.scope().names.get(name)
+        number = isinstance(value, (Expr, Bool, int, float, Guarded, Opaque, Parameter))
+        return E.truth(not number)
+    return E.FALSE
+
+
+def _is_one(vm: VM, p: Parameter | None) -> Bool:
+    """Whether an input is the number 1, with which a kernel is compiled anew (PPL-A02)."""
+    if p is None or (isinstance(p.pinned, ValuePin) and type(p.pinned.value) is not int):
+        return E.FALSE
+    if p.kind is not InputKind.INTEGER and not isinstance(p.pinned, ValuePin):
+        return E.FALSE
+    return E.eq(vm.inputs.integer(p), 1)
+
+
+# ----------------------------------------------------------------------------------- the text
+
+
+def _times(vm: VM, position: int) -> BindingTimes | None:
+    """What is known in a function that is running; None if its text is not found."""
+    frame = vm.frames[position] if position >= 0 else None
+    if frame is None or frame.function is None:
+        return None
+    definition = frame.function.definition
+    if not isinstance(definition, ir.FunctionDef):
+        return None
+    function = _function(vm, frame.module, definition)
+    if function is None:
+        return None
+    if definition.name_span == vm.trace.span:
+        return binding_times.of_kernel(function, _find(vm, frame.module))
+    caller = _times(vm, position - 1)
+    if caller is None or frame.called is None:
+        return None
+    call = _expression(vm, caller.function, frame.called)
+    return caller.called(function, call) if isinstance(call, ast.Call) else None
+
+
+def _find(vm: VM, module: Module) -> binding_times.Find:
+    key = ("functions of", module.path)
+    if key not in vm.memo:
+        vm.memo[key] = binding_times.of_file(module.syntax())
+    found: binding_times.Find = vm.memo[key]  # type: ignore[assignment]
+    return found
+
+
+def _function(vm: VM, module: Module, definition: ir.FunctionDef) -> ast.FunctionDef | None:
+    """The syntax tree of a function."""
+    key = ("syntax of", definition.name_span)
+    if key not in vm.memo:
+        vm.memo[key] = next(
+            (
+                node
+                for statement in module.syntax()
+                for node in ast.walk(statement)
+                if isinstance(node, ast.FunctionDef)
+                and (node.name, node.lineno) == (definition.name, definition.name_span.line)
+            ),
+            None,
+        )
+    found = vm.memo[key]
+    return found if isinstance(found, ast.FunctionDef) else None
+
+
+def _expression(vm: VM, function: ast.FunctionDef, span: Span) -> ast.expr | None:
+    """The expression at a place of a function."""
+    for node in ast.walk(function):
+        if isinstance(node, ast.expr) and (node.lineno, node.end_lineno) == (
+            span.line,
+            span.end_line,
+        ):
+            if (node.col_offset, node.end_col_offset) == (span.column, span.end_column):
+                return node
+    # columns count bytes there, and parentheses are part of an expression here
+    try:
+        node = ast.parse(f"({vm.text(span)})", mode="eval").body
+    except (SyntaxError, ValueError):
+        return None
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.expr):
+            inner.lineno, inner.col_offset = span.line, span.column
+            inner.end_lineno, inner.end_col_offset = span.end_line, span.end_column
+    return node
+
+
+__all__ = ["Knowledge", "constant_block", "known"]
