@@ -5,8 +5,10 @@ Where both can be run, a run says the same. Every row that a rule claims is show
 
 from __future__ import annotations
 
+import ast
 import importlib
 import pkgutil
+import re
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +20,9 @@ from rules import rows
 from rules.rows.frames import Row
 from verifier.engine import analyze_source
 from verifier.executor import simulate
-from verifier.rulebase import Shown, find
+from verifier.rulebase import Rule, Shown, Twin, find
 
-from .test_examples import told
+from .test_examples import TWINS, told
 
 
 def collected() -> list[Row]:
@@ -33,6 +35,11 @@ def collected() -> list[Row]:
 ROWS = collected()
 NAMES = [f"{row.fact}-{row.rule}-{number}" for number, row in enumerate(ROWS)]
 CERTAIN = ("always", "sometimes")
+#: names, dtypes and shapes of a kernel's inputs
+Inputs = list[tuple[str, str, tuple[int, ...]]]
+#: what a kernel asserts of an input
+SHAPE = re.compile(r"\b(\w+)\.shape == \(([\d, ]*)\)")
+DTYPE = re.compile(r"\b(\w+)\.dtype == nl\.(\w+)")
 
 #: what ends a run that has no meaning for what it came to, or meets an error of Python's
 UNSUPPORTED, RAISED = "unsupported", "raised"
@@ -63,24 +70,68 @@ def test_a_run_says_the_same(row: Row, tmp_path: Path) -> None:
     for place, text in ((1, twin.failing), (2, twin.passing)):
         file = tmp_path / f"kernel_{place}.py"
         file.write_text(text, encoding="utf-8")
-        arguments = {name: data(dtype, shape) for name, dtype, shape in row.tensors(place)}
-        if any(value is None for value in arguments.values()):
-            pytest.skip("inputs of a type that NumPy does not have")
-        made = simulate(f"{file}::kernel", twin.target, twin.api)
-        outcome = (made[row.cores] if row.cores > 1 else made).outcome(**arguments)
-        ended = outcome.ended[0] if outcome.ended is not None else ""
-        if place == 1:
-            assert outcome.diagnostics or ended == RAISED
-        else:
-            assert not outcome.diagnostics and ended in ("", UNSUPPORTED), outcome.ended
+        run_of_twin(file, twin, "kernel", row.tensors(place), row.cores, breaks=place == 1)
+
+
+@pytest.mark.parametrize(
+    ("rule", "twin"),
+    [
+        (rule, twin)
+        for rule, twin in TWINS
+        if "nki" in rule.dialects and rule.replayed.shown is not Shown.NEVER
+    ],
+    ids=lambda each: getattr(each, "fact", None) or each.id,
+)
+def test_a_run_says_the_same_of_a_twin(rule: Rule, twin: Twin, tmp_path: Path) -> None:
+    for place, text in ((1, twin.failing), (2, twin.passing)):
+        file = tmp_path / f"kernel_{place}.py"
+        file.write_text(text, encoding="utf-8")
+        name, inputs = demanded(text)
+        run_of_twin(file, twin, name, inputs, 1, breaks=place == 1)
+
+
+def run_of_twin(
+    file: Path, twin: Twin, kernel: str, inputs: Inputs, cores: int, *, breaks: bool
+) -> None:
+    """Of the kernel that breaks a row a run says so, of the one that keeps it nothing."""
+    arguments = {name: data(dtype, shape) for name, dtype, shape in inputs}
+    if any(value is None for value in arguments.values()):
+        pytest.skip("inputs of a type that NumPy does not have")
+    made = simulate(f"{file}::{kernel}", twin.target, twin.api)
+    outcome = (made[cores] if cores > 1 else made).outcome(**arguments)
+    ended = outcome.ended[0] if outcome.ended is not None else ""
+    if breaks:
+        assert outcome.diagnostics or ended == RAISED
+    else:
+        assert not outcome.diagnostics and ended in ("", UNSUPPORTED), outcome.ended
+
+
+def demanded(text: str) -> tuple[str, Inputs]:
+    """The kernel of a text, and the tensors that it needs as its assertions say they are."""
+    kernel = [
+        each
+        for each in ast.parse(text).body
+        if isinstance(each, ast.FunctionDef) and each.decorator_list
+    ][-1]
+    required = len(kernel.args.args) - len(kernel.args.defaults)
+    sizes, dtypes = dict(SHAPE.findall(text)), dict(DTYPE.findall(text))
+    inputs: Inputs = []
+    for name in (each.arg for each in kernel.args.args[:required]):
+        shape = tuple(int(size) for size in sizes[name].split(",") if size.strip())
+        inputs.append((name, dtypes.get(name, "float32"), shape))
+    return kernel.name, inputs
 
 
 def data(dtype: str, shape: tuple[int, ...]) -> Any:
-    """Small numbers of an element type, from 0 where they may be indices; None: there are none."""
+    """Small numbers of an element type, None: NumPy has none.
+
+    What may be indices are zeros, a column of them all different.
+    """
     if dtype.endswith("_x4") or dtype == "tfloat32":
         return None
     if "int" in dtype:
-        return np.zeros(shape, dtype)
+        rows = np.arange(shape[0] if shape[1:] == (1,) else 1).reshape(-1, *[1] * (len(shape) - 1))
+        return np.broadcast_to(rows, shape).astype(dtype)
     rng = np.random.default_rng(3)
     numbers = rng.standard_normal(shape, np.float32)
     return numbers.astype(getattr(ml_dtypes, dtype, dtype))

@@ -128,14 +128,13 @@ def _pattern(tensor: Located, view: View, given: dict[str, Any]) -> Gather:
     skipped = -1
     if vector is not None:
         flat = _numbers(vector).reshape(-1)
-        # the offsets take the place of the outermost counts that they enumerate
+        # the offsets take the place of the outermost counts that they enumerate; where there are
+        # more of them than that (a transposition takes whole groups), of the first, and some are
+        # left over
         along = list(shape)
-        used = 1
-        for k, (_, count) in enumerate(pattern):
-            used *= count
-            skipped = k
-            if used >= flat.size:
-                break
+        enumerated = np.cumprod([count for _, count in pattern])
+        exact = np.flatnonzero(enumerated == flat.size)
+        skipped = int(exact[0]) if exact.size else 0
         for k in range(skipped + 1, len(along)):
             along[k] = 1
         total = total + (flat * unit)[: int(np.prod(along))].reshape(along)

@@ -328,10 +328,6 @@ def _program_ndim(ref: ApiRef, args: tuple[Any, ...], keywords: dict[str, Any]) 
     return len(active().current().program.grid)
 
 
-def _device_print(ref: ApiRef, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-    return None
-
-
 def _replica_group(ref: ApiRef, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     """The lists of ranks; where they are no lists of numbers, nothing is known of them."""
     given = (*args, *keywords.values())
@@ -361,7 +357,6 @@ SPECIAL: Final[dict[str, Special]] = {
     "language.fori_loop": _loop,
     "language.while_loop": _loop,
     "language.program_ndim": _program_ndim,
-    "language.device_print": _device_print,
     "collectives.ReplicaGroup": _replica_group,
 }
 
