@@ -27,16 +27,17 @@ def _operand_dtype(op: Operation, target: Target) -> Iterator[Check]:
         if not op.operands[role.name].given:
             continue  # the result of a value-returning call has the dtype it comes with
         have = kit.dtype_words(view.dtype)
-        yield check(
-            op,
-            role.name,
-            view.dtype.among(types.codes),
-            f"dtype of {role.name} is {types.words} (it is {have})",
-            f"{instruction.short} cannot take {role.name} as {have}",
-            types.fact,
-            given=_where(op, types),
-            help=("cast the tile with nisa.tensor_copy first",) if role.name != "dst" else (),
-        )
+        for asked, where in _asked(op, types):
+            yield check(
+                op,
+                role.name,
+                view.dtype.among(asked.codes),
+                f"dtype of {role.name} is {asked.words} (it is {have})",
+                f"{instruction.short} cannot take {role.name} as {have}",
+                asked.fact,
+                given=(where,),
+                help=("cast the tile with nisa.tensor_copy first",) if role.name != "dst" else (),
+            )
     for role in instruction.roles:
         same = role.same_dtype
         if same is None or not op.generation.at_least(same.since):
@@ -64,10 +65,14 @@ def _in_force(op: Operation, types: Types | None) -> Types | None:
     return types
 
 
-def _where(op: Operation, types: Types) -> tuple[Bool, ...]:
-    """The condition under which element types are demanded; nothing is where it is not known."""
+def _asked(op: Operation, types: Types) -> Iterator[tuple[Types, Bool]]:
+    """Element types that are demanded, and where; nothing is while that is not known."""
     holds = types.when.holds(op)
-    return (E.FALSE if holds is None else holds,)
+    if holds is None:
+        return
+    yield types, holds
+    if types.otherwise is not None:
+        yield types.otherwise, E.not_(holds)
 
 
 def _type_facts(instruction: Instruction) -> Iterator[str]:

@@ -69,6 +69,8 @@ class Types:
     #: types besides, where the target can do something
     more: tuple[tuple[Capability, frozenset[int]], ...] = ()
     when: When = ALWAYS
+    #: where the condition does not hold
+    otherwise: Types | None = None
 
 
 @dataclass(frozen=True, slots=True)

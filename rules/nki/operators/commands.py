@@ -25,6 +25,13 @@ def _initial_facts(instruction: Instruction, name: str) -> tuple[str, ...]:
     return () if types is None else (types.fact,)
 
 
+def _facts(instruction: Instruction) -> tuple[str, ...]:
+    commands = instruction.commands
+    if commands is None:
+        return ()
+    return (commands.fact, *_initial_facts(instruction, commands.initial))
+
+
 def _reduce_command(op: Operation, target: Target) -> Iterator[Check]:
     command = kit.choice(op.value("reduce_cmd"))
     if command is None:
@@ -86,7 +93,7 @@ register(
         ),
         facts=("AC08", "AC09"),
         on=On.OPERATION,
-        enforces=lambda i: (i.commands.fact,) if i.commands is not None else (),
+        enforces=_facts,
         check=_reduce_command,
         sources=("NKI ISA activation, select_reduce, tensor_scalar_reduce, exponential",),
         failing=kernel(

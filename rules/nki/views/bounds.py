@@ -53,7 +53,7 @@ register(
             "a dimension that the tile size does not divide has to be clamped with `min` (from 0.2 "
             "on) or masked (Beta 1). An empty slice cannot be encoded in an instruction either."
         ),
-        facts=("X01", "X06", "X07", "X09", "X12", "X63"),
+        facts=("X01", "X06", "X07", "X09", "X12", "X27", "X28", "X63"),
         on=On.HOST,
         of_rank=True,
         sources=("NKI indexing guide", "NKI tensor reference, slice and select"),

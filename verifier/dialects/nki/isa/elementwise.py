@@ -399,7 +399,9 @@ DROPOUT: Final = Instruction(
             on_chip("NKI-BUF21"),
             shape=PerPartition("data", "NKI-DRP01"),
             dtypes=Types(
-                FP32, "float32 for integer data", "NKI-DRP02", when=holds_integers("data")
+                *(FP32, "float32 for integer data", "NKI-DRP02"),
+                when=holds_integers("data"),
+                otherwise=Types(FLOAT, "a float", "NKI-DRP02"),
             ),
         ),
     ),
@@ -446,6 +448,7 @@ EXPONENTIAL: Final = Instruction(
         ),
         tile(
             "reduce_res",
+            on_chip("NKI-BUF18"),
             shape=PerPartition("src", "NKI-EXP06"),
             dtypes=Types(FLOAT, "a float", "NKI-EXP06", "0.2"),
         ),

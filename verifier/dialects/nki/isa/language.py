@@ -239,7 +239,7 @@ LANGUAGE_BROADCAST_TO: Final = language(
     "broadcast_to",
     "x repeated to a shape",
     ("src*, |, shape*, **", "x*, shape*, dtype=None"),
-    tile("x"),
+    tile("x", on_chip("NKI-L30")),
     tile("src"),
     reads=(moved("x"), moved("src")),
     result=Shaped(),

@@ -115,7 +115,7 @@ TENSOR_SCALAR_REDUCE: Final = Instruction(
         operator("op0"),
         vector("operand0", on_chip("NKI-BUF12"), shape=PerPartition("data", "NKI-TSR02")),
         operator("reduce_op"),
-        tile("reduce_res", shape=PerPartition("data", "NKI-TSR04")),
+        tile("reduce_res", on_chip("NKI-BUF12"), shape=PerPartition("data", "NKI-TSR04")),
         vector(
             "reduce_init",
             on_chip("NKI-BUF12"),

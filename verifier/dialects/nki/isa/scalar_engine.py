@@ -82,7 +82,7 @@ ACTIVATION: Final = Instruction(
         _BIAS,
         _SCALE,
         operator("reduce_op"),
-        tile("reduce_res", shape=PerPartition("data", "NKI-ACT11")),
+        tile("reduce_res", on_chip("NKI-BUF05"), shape=PerPartition("data", "NKI-ACT11")),
     ),
     engines=Engines(Engine.SCALAR),
     operators=(
@@ -111,7 +111,7 @@ ACTIVATION_REDUCE: Final = Instruction(
         operator("op"),
         tile("data", on_chip("NKI-BUF05"), shape=Streams("dst", "NKI-ACR01")),
         operator("reduce_op"),
-        tile("reduce_res", shape=PerPartition("data", "NKI-ACR03")),
+        tile("reduce_res", on_chip("NKI-BUF05"), shape=PerPartition("data", "NKI-ACR03")),
         _BIAS,
         _SCALE,
     ),
@@ -169,7 +169,7 @@ ACTIVATE2: Final = Instruction(
         operator("op0"),
         operator("op1"),
         operator("reduce_op"),
-        tile("reduce_res", shape=PerPartition("data", "NKI-ATW06")),
+        tile("reduce_res", on_chip("NKI-BUF05"), shape=PerPartition("data", "NKI-ATW06")),
     ),
     engines=Engines(Engine.SCALAR),
     operators=(

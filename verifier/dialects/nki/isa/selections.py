@@ -161,7 +161,7 @@ RANGE_SELECT: Final = Instruction(
         operator("comp_op1"),
         _bound("bound0"),
         _bound("bound1"),
-        tile("reduce_res", shape=PerPartition("on_true_tile", "NKI-RSL03")),
+        tile("reduce_res", on_chip("NKI-BUF17"), shape=PerPartition("on_true_tile", "NKI-RSL03")),
         operator("reduce_op"),
         whole("range_start"),
     ),
@@ -225,6 +225,7 @@ SELECT_REDUCE: Final = Instruction(
         vector("on_false", on_chip("NKI-BUF16"), shape=PerPartition("on_true", "NKI-SLR04")),
         tile(
             "reduce_res",
+            on_chip("NKI-BUF16"),
             shape=PerPartition("on_true", "NKI-SLR06"),
             dtypes=Types(FLOAT, "a float", "NKI-SLR06"),
         ),
