@@ -15,13 +15,14 @@ from verifier.dialects.okk.records import DIM2, DIM4, PADDING, Choice, Constant
 from verifier.dialects.signature import Parameter
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
-from verifier.symbolic.expr import FALSE, Expr
+from verifier.symbolic.effects import ALWAYS
+from verifier.symbolic.expr import FALSE, Bool, Expr
 from verifier.symbolic.instruction import Instruction
 from verifier.symbolic.lanes import SystemAddress
 from verifier.symbolic.machine import Arg, Call, Machine
 from verifier.symbolic.roles import Role, Takes
 from verifier.symbolic.tensors import Operand
-from verifier.symbolic.trace import LedgerKind
+from verifier.symbolic.trace import LedgerKind, Operation
 from verifier.symbolic.values import Opaque, Ratio, RecordType, RecordValue, Ref
 
 SIGNATURE_RULE = "okk-signature"
@@ -61,6 +62,8 @@ def bind(machine: Machine, instruction: Instruction, call: Call) -> Bound:
         role = instruction.role(name)
         assert role is not None
         value = _converted(machine, role, given)
+        if value is WRONG and given.value is None and _may_be_unused(instruction, role):
+            value = None  # whether it is used, the flags of the call say
         if value is WRONG:
             faults.wrong(name, role, given)
         elif isinstance(value, Opaque) and role.takes not in (Takes.NUMBER, *_UNIONS):
@@ -73,6 +76,14 @@ def bind(machine: Machine, instruction: Instruction, call: Call) -> Bound:
     return replace(
         held, operands=ordered, complete=held.complete and faults.none, followed=followed
     )
+
+
+def _may_be_unused(instruction: Instruction, role: Role) -> bool:
+    """Whether a tensor is read only where a flag of the call says so (a bias, OKK-Q02)."""
+    footprint = instruction.footprint
+    reads = footprint.reads_of(role.name)
+    conditional = bool(reads) and all(read.when is not ALWAYS for read in reads)
+    return role.placed is not None and conditional and not footprint.writes_of(role.name)
 
 
 class _Faults:
@@ -202,8 +213,25 @@ def _pointed(machine: Machine, role: Role, value: object, span: Span) -> object:
     return RecordValue(held.kind, fields, held.origin)
 
 
+def used(machine: Machine, operation: Operation, role: Role, condition: Bool) -> None:
+    """A tensor for which a call gives NULL is used under a condition: it never holds."""
+    operand = operation.operands[role.parameter]
+    report(
+        machine,
+        operand.span or operation.span,
+        f"`{role.parameter}` is {role.takes.value}, or it is not used",
+        f"`{role.parameter}` of `{operation.call_text}` must not be NULL where it is used",
+        predicate=E.not_(condition),
+    )
+
+
 def report(
-    machine: Machine, span: Span, text: str, message: str, help: tuple[str, ...] = ()
+    machine: Machine,
+    span: Span,
+    text: str,
+    message: str,
+    help: tuple[str, ...] = (),
+    predicate: Bool = FALSE,
 ) -> None:
     """Say that a call does not fit the API."""
-    machine.check(SIGNATURE_RULE, FALSE, span, text, message, help=help)
+    machine.check(SIGNATURE_RULE, predicate, span, text, message, help=help)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import product
 
 from verifier.dialects.binding import Bound
+from verifier.dialects.okk.binding import used
 from verifier.dialects.okk.operands import stride_origin, tensor
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool
@@ -41,6 +42,7 @@ def perform(machine: Machine, instruction: Instruction, bound: Bound, call: Call
     operation.effect = instruction.footprint.effect_of(operation)
     operation.engine = instruction.engines.of(operation)
     read = {role.name: _read(operation, role) for role in instruction.roles if role.placed}
+    operation = _without_null(machine, operation, read)
     for condition, chosen in _cases(read.values()):
         touches, origins = _touched(machine, operation, read, chosen)
         machine.emit(
@@ -52,6 +54,20 @@ def perform(machine: Machine, instruction: Instruction, bound: Bound, call: Call
                 touches=touches,
             )
         )
+
+
+def _without_null(machine: Machine, operation: Operation, read: Mapping[str, Bool]) -> Operation:
+    """The operation with a place, which nothing looks at, for tensors that it is not given."""
+    assert operation.instruction is not None
+    operands = dict(operation.operands)
+    for role in operation.instruction.roles:
+        operand = operands.get(role.parameter)
+        if role.placed is None or operand is None or operand.value is not None:
+            continue
+        if read[role.name] is not E.FALSE:
+            used(machine, operation, role, read[role.name])
+        operands[role.parameter] = replace(operand, value=E.const(0))
+    return replace(operation, operands=operands)
 
 
 def _touched(
