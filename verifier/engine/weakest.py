@@ -59,6 +59,31 @@ def weakest(
             continue
         if solver.check(Query((*given, candidate), FALSE)).refuted:
             return Weakest(candidate, False)
+    return _on_more_programs(goal, (*given, *local), solver)
+
+
+def _on_more_programs(goal: Bool, facts: Sequence[Bool], solver: Solver) -> Weakest | None:
+    """Along an axis of the grid, the numbers of programs with which ``goal`` holds: from the least
+    on up to what the hardware has, or else one by one."""
+    axes = {s: None for term in (goal, *facts) for s in term.free() if s.origin is E.Origin.GRID}
+    for axis in axes:
+        if axis.hi is None or axis.lo is None:
+            continue
+        count, counts = E.from_atom(axis), range(axis.lo, axis.hi + 1)
+
+        def suffices(condition: Bool) -> bool:
+            if solver.check(Query((*facts, condition), FALSE)).proved:
+                return False  # a launch is given that has another number
+            return solver.check(Query((*facts, condition), goal)).proved
+
+        if suffices(E.eq(count, axis.hi)):
+            for least in counts:
+                if suffices(E.ge(count, least)):
+                    return Weakest(E.ge(count, least), False)
+        single = [E.eq(count, number) for number in counts]
+        found = [condition for condition in single if suffices(condition)]
+        if found:
+            return Weakest(E.or_(*found), False)
     return None
 
 
