@@ -18,6 +18,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
@@ -26,6 +27,7 @@ from typing import IO, Final
 
 import rules
 import verifier
+from verifier.executor import child, loader, runner
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 _STREAMS: Final = 2  # of a command: what it prints, and its errors
@@ -36,13 +38,17 @@ def tilelint(
     cwd: Path = ROOT,
     env: Mapping[str, str] | None = None,
     timeout: float = 300,
+    forked: bool = True,
 ) -> subprocess.CompletedProcess[str]:
     """Run ``tilelint arguments`` in the folder ``cwd``, with the environment ``env`` (ours).
+
+    ``forked``: kernels that it runs do without the start of a Python as well.
 
     Raises:
         subprocess.TimeoutExpired: it takes longer than ``timeout`` seconds.
     """
-    return python("-m", "verifier", *arguments, cwd=cwd, env=env, timeout=timeout)
+    words = ("-m", "verifier", *arguments)
+    return python(*words, cwd=cwd, env=env, timeout=timeout, forked=forked)
 
 
 def python(
@@ -51,6 +57,7 @@ def python(
     env: Mapping[str, str] | None = None,
     timeout: float = 300,
     tree: Path = ROOT,
+    forked: bool = False,
 ) -> subprocess.CompletedProcess[str]:
     """Run ``python -m verifier ...`` or ``python -c ...`` with the packages of the folder ``tree``.
 
@@ -58,9 +65,15 @@ def python(
         subprocess.TimeoutExpired: it takes longer than ``timeout`` seconds.
     """
     words = [str(argument) for argument in arguments]
-    request = {"arguments": words, "cwd": str(cwd), "env": dict(os.environ if env is None else env)}
+    request = {
+        "arguments": words,
+        "cwd": str(cwd),
+        "env": dict(os.environ if env is None else env),
+        "forked": forked,
+    }
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        status = _starter(tree).run(json.dumps(request).encode(), (out, err), timeout)
+        streams = (out.fileno(), err.fileno())
+        status = _starter(tree).run(json.dumps(request).encode(), streams, timeout)
         if status is None:
             raise subprocess.TimeoutExpired(words, timeout)
         return subprocess.CompletedProcess(words, status, _text(out), _text(err))
@@ -69,6 +82,56 @@ def python(
 def _text(stream: IO[bytes]) -> str:
     stream.seek(0)
     return stream.read().decode()
+
+
+class KernelProcess:
+    """The process of a kernel that runs, as far as those who wait for it use a ``Popen``."""
+
+    def __init__(self, folder: str) -> None:
+        request = {"arguments": ["kernel", folder], "cwd": str(Path.cwd()), "env": {**os.environ}}
+        self._starter = _starter(ROOT)
+        self.pid = self._starter.start(json.dumps(request).encode(), (1, 2))
+        self._status: int | None = None
+
+    def wait(self, timeout: float | None = None) -> int:
+        if self._status is None:
+            try:
+                self._status = self._starter.ended(timeout)
+            except TimeoutError:
+                raise subprocess.TimeoutExpired("kernel", timeout or 0) from None
+        return self._status
+
+    def send_signal(self, number: int) -> None:
+        os.kill(self.pid, number)
+
+
+class _ForkedHere:
+    """The same, for a command that was forked itself: nobody else has loaded so little."""
+
+    def __init__(self, folder: str) -> None:
+        self.pid = os.fork()
+        if self.pid == 0:
+            os.setsid()
+            try:
+                child.main(folder)
+            finally:  # what goes wrong is for nobody above us
+                os._exit(70)
+        self._status: int | None = None
+
+    def wait(self, timeout: float | None = None) -> int:
+        end = time.monotonic() + (timeout if timeout is not None else 3600)
+        while self._status is None:
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            if pid:
+                self._status = os.waitstatus_to_exitcode(status)
+            elif time.monotonic() > end:
+                raise subprocess.TimeoutExpired("kernel", timeout or 0)
+            else:
+                time.sleep(0.002)
+        return self._status
+
+    def send_signal(self, number: int) -> None:
+        os.kill(self.pid, number)
 
 
 class _Starter:
@@ -85,24 +148,36 @@ class _Starter:
             )
         atexit.register(self._end)
 
-    def run(self, request: bytes, streams: tuple[IO[bytes], ...], timeout: float) -> int | None:
+    def run(self, request: bytes, streams: tuple[int, ...], timeout: float) -> int | None:
         """The exit status of a command as :mod:`subprocess` says it; None: it was stopped."""
+        pid = self.start(request, streams)
+        try:
+            return self.ended(timeout)
+        except TimeoutError:
+            os.kill(pid, signal.SIGKILL)
+            self.ended(None)
+            return None
+
+    def start(self, request: bytes, streams: tuple[int, ...]) -> int:
+        """The number of the process that carries out a request, with these descriptors."""
         with tempfile.TemporaryFile() as asked:
             asked.write(request)
             asked.flush()
-            files = array.array("i", [asked.fileno(), *(stream.fileno() for stream in streams)])
+            files = array.array("i", [asked.fileno(), *streams])
             self._socket.sendmsg([b"!"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, files)])
-            pid = int(self._answer())
-            self._socket.settimeout(timeout)
-            try:
-                return int(self._answer())
-            except TimeoutError:
-                os.kill(pid, signal.SIGKILL)
-                self._socket.settimeout(None)
-                self._answer()
-                return None
-            finally:
-                self._socket.settimeout(None)
+            return int(self._answer())
+
+    def ended(self, timeout: float | None) -> int:
+        """The exit status of the process that was started last.
+
+        Raises:
+            TimeoutError: it goes on for longer than ``timeout`` seconds.
+        """
+        self._socket.settimeout(timeout)
+        try:
+            return int(self._answer())
+        finally:
+            self._socket.settimeout(None)
 
     def _end(self) -> None:
         self._socket.close()
@@ -127,6 +202,7 @@ def _serve(number: int) -> int:
         for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             if not found.name.startswith("verifier.lsp"):
                 import_module(found.name)
+    loader.complete()
     gc.freeze()  # what is shared with all commands is not looked through by each
     with socket.socket(fileno=number) as asked:
         while True:
@@ -151,8 +227,13 @@ def _serve(number: int) -> int:
     os.environ.clear()
     os.environ.update(request["env"])
     sys.path[0] = request["cwd"]
+    if request["arguments"][0] == "kernel":
+        os.setsid()
+        child.main(request["arguments"][1])  # ends the process
     if os.environ.get("PYTHONFAULTHANDLER"):
         faulthandler.enable()
+    if request["forked"]:
+        runner._start = _ForkedHere  # type: ignore[assignment]  # as far as it is used
     form, what, *sys.argv[1:] = request["arguments"]
     if form == "-c":
         exec(what, {"__name__": "__main__"})

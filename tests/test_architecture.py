@@ -159,6 +159,7 @@ RULES_TAKE = {
 }
 
 
+@cache
 def sources() -> list[Path]:
     return [
         path
@@ -171,6 +172,12 @@ def sources() -> list[Path]:
 @cache
 def parsed(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@cache
+def walked(path: Path) -> tuple[ast.AST, ...]:
+    """All nodes of a file: a dozen tests look through them."""
+    return tuple(ast.walk(parsed(path)))
 
 
 def unit(module: str) -> str:
@@ -186,12 +193,17 @@ def module_name(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def imports(path: Path) -> Iterator[tuple[int, str]]:
+@cache
+def imports(path: Path) -> tuple[tuple[int, str], ...]:
     """``(line, dotted name)`` of every import in a file, inside functions as well."""
+    return tuple(imported(path))
+
+
+def imported(path: Path) -> Iterator[tuple[int, str]]:
     package = module_name(path).split(".")
     if path.name != "__init__.py":
         package = package[:-1]
-    for node in ast.walk(parsed(path)):
+    for node in walked(path):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 yield node.lineno, alias.name
@@ -225,11 +237,9 @@ def test_every_folder_has_its_place() -> None:
 
 def test_imports_point_one_way() -> None:
     wrong = [
-        f"{place}: {owner} imports {imported}"
-        for owner, imported, place in edges()
-        if imported != owner
-        and imported not in ALLOWED[owner]
-        and (owner, imported) not in REGISTRIES
+        f"{place}: {owner} imports {other}"
+        for owner, other, place in edges()
+        if other != owner and other not in ALLOWED[owner] and (owner, other) not in REGISTRIES
     ]
     assert wrong == []
 
@@ -276,7 +286,7 @@ def test_dialects_are_named_by_their_constants() -> None:
         }
         wrong += [
             f"{path.relative_to(ROOT)}:{node.lineno}"
-            for node in ast.walk(parsed(path))
+            for node in walked(path)
             if isinstance(node, ast.Constant)
             and node.value in {NKI, OKK, PPL}
             and id(node) not in exported
@@ -298,7 +308,7 @@ def test_what_is_read_is_never_executed() -> None:
     """Nothing evaluates text, and computed imports take their names from tables of ours."""
     wrong = []
     for path in sources():
-        for node in ast.walk(parsed(path)):
+        for node in walked(path):
             if not isinstance(node, ast.Call) or module_name(path) in COMPILERS:
                 continue
             if unit(module_name(path)) == EXECUTOR:
@@ -333,7 +343,7 @@ def test_the_executor_names_no_rule() -> None:
         f"{path.relative_to(ROOT)}:{node.lineno}: {node.value}"
         for path in sources()
         if unit(module_name(path)) == EXECUTOR
-        for node in ast.walk(parsed(path))
+        for node in walked(path)
         if isinstance(node, ast.Constant) and node.value in ids
     ]
     assert wrong == []
@@ -361,7 +371,7 @@ def test_no_rule_goes_by_the_name_of_an_instruction() -> None:
     for path in sources():
         if unit(module_name(path)) != "rules":
             continue
-        for node in ast.walk(parsed(path)):
+        for node in walked(path):
             if isinstance(node, ast.Compare):
                 sides = [node.left, *node.comparators]
                 found = any(map(_named, sides)) and any(map(_texts, sides))
@@ -388,7 +398,7 @@ def test_no_rule_goes_by_the_name_of_a_dialect_or_of_a_generation() -> None:
         # what finds rules, and the frames of examples, deal with names
         if unit(module_name(path)) != "rules" or path.parent.name == "rows":
             continue
-        for node in ast.walk(parsed(path)):
+        for node in walked(path):
             if isinstance(node, ast.Compare):
                 found = _names_a_generation(node)
             elif isinstance(node, ast.Call):
@@ -464,7 +474,7 @@ def our_imports() -> dict[str, set[str]]:
     graph: dict[str, set[str]] = {}
     for name in modules:
         found: set[str] = set()
-        for node in ast.walk(parsed(files[name])):
+        for node in walked(files[name]):
             if isinstance(node, ast.Import):
                 found.update(alias.name for alias in node.names)
             elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
@@ -497,6 +507,7 @@ def test_no_file_imports_itself_through_others() -> None:
     assert circles == set()
 
 
+@cache
 def our_files() -> list[Path]:
     """The program and its tests, without the kernels that they are tried on."""
     kernels = (ROOT / "tests/bugs/kernels", ROOT / "tests/migration/kernels")
@@ -507,7 +518,7 @@ def our_files() -> list[Path]:
 def test_functions_are_short() -> None:
     long: dict[str, int] = {}
     for path in our_files():
-        for node in ast.walk(parsed(path)):
+        for node in walked(path):
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 length = (node.end_lineno or 0) - node.lineno + 1
                 if length > FUNCTION:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.commands import ROOT, tilelint
+from tests.commands import ROOT, KernelProcess, tilelint
 
 KERNELS = """
 import ctypes
@@ -132,8 +132,8 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def command(*arguments: object) -> subprocess.CompletedProcess[str]:
-    return tilelint("run", *arguments)
+def command(*arguments: object, forked: bool = True) -> subprocess.CompletedProcess[str]:
+    return tilelint("run", *arguments, forked=forked)
 
 
 @pytest.mark.parametrize(
@@ -156,7 +156,9 @@ def test_what_python_refuses_is_a_finding(
 
 def test_a_clean_run_saves_inputs_and_results(file: Path, tmp_path: Path) -> None:
     saved = tmp_path / "out.npz"
-    done = command(f"{file}::scaled", "--arg", "x=fp32[64,32]", "--seed", 5, "--save", saved)
+    done = command(
+        f"{file}::scaled", "--arg", "x=fp32[64,32]", "--seed", 5, "--save", saved, forked=False
+    )
     assert (done.returncode, done.stderr) == (0, "")
     assert "no violations" in done.stdout and "out0: float32[64, 32]" in done.stdout
     arrays = np.load(saved)
@@ -266,6 +268,7 @@ def test_a_kernel_that_will_not_stop_is_stopped_and_its_line_is_known(
     from verifier.executor.protocol import Request
 
     monkeypatch.setattr(runner, "_GRACE", 3.0)
+    monkeypatch.setattr(runner, "_start", KernelProcess)  # starting may take longer than that
     x = {"x": Argument(ArgumentKind.TENSOR, dtype="float32", shape=(4, 4))}
     reply = runner.run(Request(str(file), "stubborn", x, "trn2", timeout=1.0))
     assert reply.ended is not None and reply.ended[0] == "time"
@@ -275,7 +278,7 @@ def test_a_kernel_that_will_not_stop_is_stopped_and_its_line_is_known(
 
 
 def test_what_a_kernel_prints_and_starts_does_no_harm(file: Path) -> None:
-    done = command(f"{file}::prints", "--arg", "x=fp32[4,4]")
+    done = command(f"{file}::prints", "--arg", "x=fp32[4,4]", forked=False)
     assert done.returncode == 0 and "{not json" in done.stdout and "no violations" in done.stdout
 
 
@@ -313,7 +316,7 @@ def test_files_beside_the_kernel_may_have_any_name(tmp_path: Path) -> None:
         "    nisa.dma_copy(dst=y, src=x)\n    return y\n"
     )
     saved = tmp_path / "out.npz"
-    done = command(f"{path}::copied", "--arg", "x=bf16[4,4]", "--save", saved)
+    done = command(f"{path}::copied", "--arg", "x=bf16[4,4]", "--save", saved, forked=False)
     assert (done.returncode, done.stderr) == (0, "") and saved.is_file()
 
 

@@ -15,7 +15,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.python import suspended
 from verifier.symbolic.trace import LedgerKind
 
-EXAMPLES = settings(max_examples=60, deadline=None)
+EXAMPLES = settings(max_examples=25, deadline=None)
 
 MIXED_STEPS = [
     "next(a)", "next(b)", "next(c)", "a.send('x')", "list(c)", "next(a, 0)", "a.send('stop')",

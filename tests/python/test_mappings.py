@@ -11,7 +11,7 @@ from tests.python.programs import same, same_for
 from tests.python.support import machine, program, run
 from verifier.symbolic import expr as E
 
-EXAMPLES = settings(max_examples=50, deadline=None)
+EXAMPLES = settings(max_examples=25, deadline=None)
 
 DICT_STEPS = [
     "d.popitem()", "d.clear()", "list(d.copy())", "len(d)", "list(d)", "list(d.items())",

@@ -14,7 +14,7 @@ from verifier.symbolic.python.heap import ListBox, Many
 from verifier.symbolic.python.inputs import LazyShape, Parameter
 from verifier.symbolic.python.vm import VM
 
-EXAMPLES = settings(max_examples=50, deadline=None)
+EXAMPLES = settings(max_examples=25, deadline=None)
 
 LIST_STEPS = [
     "a.pop()", "a.clear()", "a.reverse()", "a.copy()", "a.sort()", "len(a)", "bool(a)",

@@ -11,7 +11,7 @@ from tests.python.programs import same, same_for
 from tests.python.support import machine, run
 from verifier.symbolic import expr as E
 
-EXAMPLES = settings(max_examples=50, deadline=None)
+EXAMPLES = settings(max_examples=25, deadline=None)
 
 SET_STEPS = [
     "s.clear()", "s.copy()", "len(s)", "bool(s)", "s[0]", "s.nothing", "s + s", "s.add()",

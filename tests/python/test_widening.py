@@ -232,7 +232,7 @@ def trips(draw: st.DrawFn) -> list[str]:
     return out
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(trips(), st.sampled_from(READS), st.booleans())
 def test_loops_that_change_things_on_some_paths(body: list[str], last: str, caught: bool) -> None:
     loop = ["for i in range(n):", *(f"    {line}" for line in body)]
@@ -258,7 +258,7 @@ def looped(body: list[str], how: str) -> list[str]:
     return ["for i in (x for x in range(n) if x != k):", *(f"    {line}" for line in body)]
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(trips(), st.sampled_from(["while", "nested", "calls", "generated"]))
 def test_other_loops_that_change_things_on_some_paths(body: list[str], how: str) -> None:
     start = ["c, d, l, v, f, q = C(), {'a': 1}, [1], 1, False, 0", "c.v = 1"]

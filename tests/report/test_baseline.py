@@ -41,7 +41,7 @@ def test_a_baseline_makes_all_findings_known(tmp_path: Path) -> None:
     assert replace(report, kernels=healthy).exit_status(strict=True) == 0
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(reports())
 def test_any_baseline_comes_back_and_knows_everything(report: RunReport) -> None:
     baseline = of(report)

@@ -55,7 +55,7 @@ def test_what_is_escaped_comes_back(text: str) -> None:
     assert unescape(github.escape(text)) == text
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(reports())
 def test_any_report_is_one_command_for_each_finding(report: RunReport) -> None:
     lines = render(report).split("\n")

@@ -191,7 +191,7 @@ def test_snapshot(snapshot: Snapshot) -> None:
     snapshot("report.sarif", text)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(reports())
 def test_any_report_is_a_log(report: RunReport) -> None:
     check(json.loads(render(report)))
@@ -202,7 +202,7 @@ def test_the_official_schema(faults: Callable[[str], list[str]], report: RunRepo
     assert faults(render(report)) == []
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(report=reports())
 def test_the_official_schema_on_any_report(
     faults: Callable[[str], list[str]], report: RunReport

@@ -26,11 +26,7 @@ def run(request: Request, save: Path | None = None) -> Reply:
     with tempfile.TemporaryDirectory(prefix="tilelint-") as name:
         folder = Path(name)
         request.write(folder / protocol.REQUEST)
-        script = Path(__file__).with_name("child.py")
-        environment = {**os.environ, "PYTHONSAFEPATH": ""}
-        process = subprocess.Popen(
-            [sys.executable, str(script), name], env=environment, start_new_session=True
-        )
+        process = _start(name)
         try:
             status = process.wait(timeout=request.timeout + _GRACE)
         except subprocess.TimeoutExpired:
@@ -47,6 +43,15 @@ def run(request: Request, save: Path | None = None) -> Reply:
         if save is not None and arrays.is_file():
             shutil.copyfile(arrays, save)
         return reply
+
+
+def _start(folder: str) -> subprocess.Popen[bytes]:
+    """A process that answers the request in a folder, in a session of its own."""
+    script = Path(__file__).with_name("child.py")
+    environment = {**os.environ, "PYTHONSAFEPATH": ""}
+    return subprocess.Popen(
+        [sys.executable, str(script), folder], env=environment, start_new_session=True
+    )
 
 
 def _ask(process: subprocess.Popen[bytes]) -> None:

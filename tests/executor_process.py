@@ -1,0 +1,17 @@
+"""Kernels that run in a process forked from one that is loaded: a second less for each run.
+
+For folders whose tests are about what runs say. Those about processes (tests/executor,
+tests/robustness) start a Python for each.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.commands import KernelProcess
+from verifier.executor import runner
+
+
+@pytest.fixture(autouse=True)
+def kernels_are_forked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner, "_start", KernelProcess)

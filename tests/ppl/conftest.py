@@ -1,0 +1,3 @@
+from tests.executor_process import kernels_are_forked
+
+__all__ = ["kernels_are_forked"]
