@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
+from rules.decidability import DECIDED
 from rules.tpu import catalogue as tpu
 from verifier.rulebase import all_rules
 
@@ -262,7 +263,7 @@ _WHY: Final[dict[str, dict[str, str]]] = {
     },
     "release": {"L": "76"},
     "simulator": {"ACT": "15", "L": "72"},
-    "meaning": {"BNA": "03", "TOP": "09"},
+    "meaning": {"BNA": "03"},
     "documentation": {"DX": "01-15"},
     "question": {"G": "43 45", "MMU": "24", "OQ": "01-43"},
     "accepted": {
@@ -317,6 +318,14 @@ def coverage() -> list[Row]:
         _row(fact, subject, enforced, same, reasons, words)
         for fact, subject in (*nki, *tpu_facts())
     ]
+
+
+def decided(rows: list[Row]) -> Iterator[tuple[str, int, int]]:
+    """By what rows of NKI that forbid something are decided, how many those are, and enforced."""
+    enforced = {row.fact for row in rows if row.rule is not None}
+    for means, families in DECIDED.items():
+        asked = [f"NKI-{f}{n}" for f, numbers in families.items() for n in _numbers(numbers)]
+        yield means, len(asked), sum(fact in enforced for fact in asked)
 
 
 def _reasons(table: Mapping[str, Mapping[str, str]]) -> dict[str, str]:

@@ -16,7 +16,7 @@ import click
 from click.testing import CliRunner
 
 from rules import FAMILIES
-from rules.coverage import coverage
+from rules.coverage import coverage, decided
 from tests.pages import texts
 from verifier.cli.main import COMMANDS, cli
 from verifier.cli.output import STATUSES
@@ -77,12 +77,22 @@ def rows_enforced() -> str:
     )
 
 
+def rows_decided() -> str:
+    """Of what is rejected or undefined, how many rows a rule enforces, by what decides them."""
+    lines = [
+        (means, str(number), str(enforced), f"{100 * enforced / number:.0f} %")
+        for means, number, enforced in decided(coverage())
+    ]
+    return table(("What is rejected or undefined, decided", "Rows", "Enforced", "Share"), lines)
+
+
 TABLES: Mapping[str, Callable[[], str]] = {
     "commands": commands,
     "statuses": statuses,
     "settings": printed("config", "settings", "--format", "markdown"),
     "families": printed("rules", "--families", "--format", "markdown"),
     "coverage": rows_enforced,
+    "decided": rows_decided,
 }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rules.coverage import coverage, facts, tpu_facts
+from rules.coverage import coverage, decided, facts, tpu_facts
 from verifier.rulebase import all_rules
 
 
@@ -24,6 +24,12 @@ def test_rules_name_rows_that_exist() -> None:
 
 def test_every_fact_is_enforced_or_says_why_not() -> None:
     assert [row.fact for row in coverage() if row.why == "not enforced yet"] == []
+
+
+def test_what_is_rejected_or_undefined_is_enforced() -> None:
+    shares = {means: enforced / number for means, number, enforced in decided(coverage())}
+    assert shares.pop("from order and state") >= 0.95
+    assert set(shares.values()) == {1.0}
 
 
 def test_ids_and_codes_are_unique_and_documented() -> None:

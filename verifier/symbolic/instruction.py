@@ -182,6 +182,7 @@ class Trait(Enum):
     GATHERS = "picks rows or elements by index"
     QUANTISES = "converts between numbers and quantised ones"
     SORTS = "picks or orders elements by what they are"
+    SEARCHES = "finds the largest elements, and leaves them where they are"
     # -- of TPUs
     POOLS = "folds windows"
     CONVOLVES = "multiplies windows with weights, and adds up"

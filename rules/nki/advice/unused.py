@@ -9,6 +9,7 @@ from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check
 from verifier.symbolic import expr as E
+from verifier.symbolic.instruction import Trait
 from verifier.symbolic.tensors import StorageKind, View
 from verifier.symbolic.trace import LedgerKind, Operation, Trace
 
@@ -65,6 +66,77 @@ advise(
     ),
     ("NKI architecture guide",),
     of_trace=_unused,
+)
+
+
+def _found_again(trace: Trace, target: Target) -> Iterator[Check]:
+    """A search finds what one before it found: nothing has changed its tile since."""
+    if trace.unmodelled or any(entry.kind is LedgerKind.SKIPPED for entry in trace.ledger):
+        return  # what is not followed may change anything
+    last: dict[int, Operation] = {}
+    for operation in trace.operations:
+        source = operation.view("src")
+        described = operation.instruction
+        if described is not None and Trait.SEARCHES in described.traits and _whole(source):
+            assert source is not None
+            before = last.get(id(source.storage))
+            if before is not None and _together(before, operation):
+                yield _the_same(source, before, operation)
+            last[id(source.storage)] = operation
+        for _, view in operation.writes:
+            last.pop(id(view.storage), None)
+
+
+def _the_same(source: View, before: Operation, operation: Operation) -> Check:
+    return note(
+        operation,
+        E.FALSE,
+        f"`{source.name}` has changed since `{before.call_text}` searched it",
+        f"`{operation.call_text}` finds the same elements of `{source.name}` again",
+        "search what `nisa.nc_match_replace8` has left of it, or use what was found",
+        "TOP09",
+    )
+
+
+def _whole(view: View | None) -> bool:
+    """Whether it is all of a tile, of which there is one."""
+    return (
+        view is not None
+        and view.exact
+        and view.shape == view.storage.shape
+        and not view.storage.loops
+    )
+
+
+def _together(first: Operation, then: Operation) -> bool:
+    """Whether an operation runs whenever the other one does, and as often."""
+    return first.loops == then.loops and first.path == then.path
+
+
+advise(
+    "advice-search",
+    17,
+    "a search is made again only of what has changed",
+    "The eight largest elements of a tile are the same until it is written to. What takes them out "
+    "writes to another tile: that is the one to be searched next.",
+    ("TOP09",),
+    None,
+    examples(
+        (128, 640),
+        "float32",
+        "most = nl.ndarray((128, 8), dtype=nl.float32, buffer=nl.sbuf)\n"
+        "nisa.max8(dst=most, src=x_tile)\n"
+        "nisa.nc_match_replace8(dst=result, data=x_tile, vals=most, imm=-3.0e38)\n"
+        "nisa.max8(dst=most, src=x_tile)\n"
+        "nisa.nc_match_replace8(dst=result, data=result, vals=most, imm=-3.0e38)",
+        "most = nl.ndarray((128, 8), dtype=nl.float32, buffer=nl.sbuf)\n"
+        "nisa.max8(dst=most, src=x_tile)\n"
+        "nisa.nc_match_replace8(dst=result, data=x_tile, vals=most, imm=-3.0e38)\n"
+        "nisa.max8(dst=most, src=result)\n"
+        "nisa.nc_match_replace8(dst=result, data=result, vals=most, imm=-3.0e38)",
+    ),
+    ("NKI ISA max8, nc_match_replace8",),
+    of_trace=_found_again,
 )
 
 

@@ -315,6 +315,7 @@ MAX8: Final = of_partition(
     ),
     exactly(_EIGHT, "NKI-TOP02"),
     beta1="|, src*, mask=None, dtype=None, **",
+    traits=frozenset({Trait.SEARCHES}),
 )
 
 NC_FIND_INDEX8: Final = Instruction(
