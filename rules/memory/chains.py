@@ -166,11 +166,14 @@ def _continued(call: _Call, calls: Sequence[_Call]) -> Iterator[Check]:
     if used.alters:
         yield _check(call, wrong, E.FALSE, True)
         return
-    yield _begun(call, calls, wrong)
+    unfollowed = [each for each in calls if each.used is None]
+    if any(True for each in unfollowed for _ in preceding(each.access, call.access)):
+        # it may have set them
+        yield _open(call, "what an earlier call does with accumulators is not followed")
+    else:
+        yield _begun(call, calls, wrong)
     for other in calls:
         if other.used is None:
-            if any(True for _ in preceding(other.access, call.access)):
-                yield _open(call, "what an earlier call does with accumulators is not followed")
             continue
         held = other.left
         wrong = fault(held, operation, used) if held is not None else None

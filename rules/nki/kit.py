@@ -42,6 +42,11 @@ def is_compute(op: Operation) -> bool:
     return op.instruction is not None and op.instruction.computes
 
 
+def made_as_needed(op: Operation) -> bool:
+    """Whether the compiler makes instructions of it as operands need: it splits and moves them."""
+    return Trait.LANGUAGE in described(op).traits and op.generation.fits_tiles
+
+
 def multiplies(instruction: Instruction) -> bool:
     """Whether it is a matrix multiplication of the Tensor Engine."""
     return Trait.MATMUL in instruction.traits

@@ -256,6 +256,19 @@ ROWS: Final = (
         COPIED + "nisa.dma_copy(dst=r, src=a{{, dst_rmw_op=nl.add||}})",
         "0.4",
     ),
+    Row(
+        "oob-mode",
+        "OLD04",
+        "a: float32[96, 40], c: float32[400, 40], i: int32[96, 1]",
+        "float32[400, 40]",
+        "#bare\nindex = nl.ndarray((96, 1), dtype=nl.int32, buffer=nl.sbuf)\n"
+        "nisa.dma_copy(dst=index, src=i)\n"
+        "t = nl.ndarray((96, 40), dtype=nl.float32, buffer=nl.sbuf)\n"
+        "nisa.dma_copy(dst=t, src=a)\nnisa.dma_copy(dst=out, src=c)\n"
+        "nisa.dma_copy(dst=out.ap(pattern=[[40, 96], [1, 40]], offset=0, vector_offset=index, "
+        "indirect_dim=0), src=t, dst_rmw_op=nl.add, oob_mode=nisa.oob_mode.{{skip||error}})",
+        "0.2",
+    ),
     _row(
         "operator-kind",
         "OLD04",

@@ -116,6 +116,15 @@ def test_names_that_a_generation_lacks(name: str, generation: str, words: str) -
     assert machine.checks[0].rule == "api-removed" and words in machine.checks[0].message
 
 
+@pytest.mark.parametrize(
+    ("name", "severity"), [("isa.tensor_scalar_cumulative", "warning"), ("isa.topk", None)]
+)
+def test_the_package_of_beta1_stays_in_later_sdks(name: str, severity: str | None) -> None:
+    machine = FakeMachine("beta1")
+    run(machine, name, machine.tile(8, 8))
+    assert machine.checks[0].rule == "api-removed" and machine.checks[0].severity == severity
+
+
 def test_a_removed_name_is_still_followed() -> None:
     machine = FakeMachine("0.3")
     run(machine, "language.arange", 16)

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from verifier.engine import analyze_source
 from verifier.hardware import dtypes as dt
 from verifier.symbolic import expr as E
 from verifier.symbolic.tensors import DType
@@ -147,3 +148,35 @@ def test_packed_dtypes_are_computed_with_from_trn3_on() -> None:
     [check] = checks("target-feature", operation("isa.activation", dst=tile(64, 10), data=data))
     for dtype, fine in (("float32", True), ("int8", True), (name, False)):
         assert E.evaluate(check.predicate, {"x.dtype": dt.CODES[dtype]}) is fine
+
+
+@pytest.mark.parametrize(
+    ("call", "severity"),
+    [
+        ("tile[i, 0:40] = 5.0", "warning"),
+        ("tile[i:i + 1, 0:40] = nl.multiply(row, 2.0)", "warning"),
+        ("row[0:1] = nisa.activation(op=nl.exp, data=tile[i : i + 1])", "error"),
+    ],
+)
+def test_beta1_may_move_what_a_function_of_the_language_starts_elsewhere(
+    call: str, severity: str
+) -> None:
+    text = f"""\
+import neuronxcc.nki as nki
+import neuronxcc.nki.isa as nisa
+import neuronxcc.nki.language as nl
+
+
+@nki.jit
+def filled(x):
+    assert x.shape == (1, 40) and x.dtype == nl.float32
+    out = nl.ndarray((24, 40), dtype=nl.float32, buffer=nl.shared_hbm)
+    tile = nl.zeros((24, 40), dtype=nl.float32, buffer=nl.sbuf)
+    row = nl.load(x)
+    for i in nl.static_range(24):
+        {call}
+    nl.store(out, tile)
+    return out
+"""
+    found = [d for d in analyze_source(text).diagnostics if d.rule == "start-partition"]
+    assert {d.severity for d in found} == {severity}

@@ -83,7 +83,10 @@ class Since:
 
 @dataclass(frozen=True, slots=True)
 class Against:
-    """A parameter that is not given where another one is a certain choice, before a generation."""
+    """A parameter that is not given where another one is a certain choice.
+
+    ``until``: the generation from which on it may be; none takes it if that is empty.
+    """
 
     role: str
     choice: str

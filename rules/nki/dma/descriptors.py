@@ -14,7 +14,6 @@ from verifier.hardware.targets import Target, needing
 from verifier.rulebase import Check, On, Rule
 from verifier.symbolic import expr as E
 from verifier.symbolic.memory.content import skips
-from verifier.symbolic.roles import Against
 from verifier.symbolic.tensors import View
 from verifier.symbolic.trace import Operation
 
@@ -88,24 +87,27 @@ def _addresses(
             "H75",
             about=(),
         )
-    for each in kit.described(op).roles:
-        if each.against is not None and mode == each.against.choice:
-            yield from _apart(op, each.name, each.against)
+    yield from _apart(op, "dge_mode", mode)
     yield from _gathered_from(op, gathered)
 
 
-def _apart(op: Operation, given: str, against: Against) -> Iterator[Check]:
-    """A parameter is not given where another one is a certain choice."""
-    later = bool(against.until) and op.generation.at_least(against.until)
-    yield check(
-        op,
-        against.role,
-        E.truth(later or kit.is_absent(op, given)),
-        f"a DMA with a {given} has another {against.role} than {against.choice}",
-        f"{against.role} {against.choice} takes no {given} before NKI {against.until}",
-        against.fact,
-        about=(),
-    )
+def _apart(op: Operation, role: str, choice: str | None) -> Iterator[Check]:
+    """Parameters that are not given where another one is a certain choice."""
+    for each in kit.described(op).roles:
+        against = each.against
+        if against is None or against.role != role or against.choice != choice:
+            continue
+        later = bool(against.until) and op.generation.at_least(against.until)
+        until = f" before NKI {against.until}" if against.until else ""
+        yield check(
+            op,
+            role,
+            E.truth(later or kit.is_absent(op, each.name)),
+            f"a DMA with {each.name} has another {role} than {choice}",
+            f"{role} {choice} takes no {each.name}{until}",
+            against.fact,
+            about=(),
+        )
 
 
 def _gathers(view: View | None) -> bool:
@@ -249,6 +251,7 @@ register(
 
 
 def _oob_mode(op: Operation, target: Target) -> Iterator[Check]:
+    yield from _apart(op, "oob_mode", kit.choice(op.value("oob_mode")))
     described = kit.described(op).skips
     if described is None or not skips(op):
         return
@@ -300,7 +303,7 @@ register(
             "Skipping elements whose address is out of range is a feature of indirect accesses. "
             "On static addresses it hides a mistake that could be found before running."
         ),
-        facts=(),
+        facts=("OLD04",),
         on=On.OPERATION,
         enforces=lambda i: (i.skips.fact,) if i.skips is not None else (),
         check=_oob_mode,

@@ -11,7 +11,6 @@ from verifier.hardware.targets import Target
 from verifier.rulebase import Check, On, Rule
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
-from verifier.symbolic.instruction import Trait
 from verifier.symbolic.tensors import View
 from verifier.symbolic.trace import Operation
 
@@ -48,17 +47,8 @@ def _nested(pattern: list[tuple[Expr, Expr]]) -> Iterator[tuple[Expr, Expr, Bool
         ends.append((E.TRUE, size * stride))
 
 
-def _encodes_access(op: Operation) -> bool:
-    """Whether one instruction reads the operands as they are.
-
-    In Beta 1 the compiler splits functions of the language as it needs.
-    """
-    whole = Trait.LANGUAGE not in kit.described(op).traits or not op.generation.fits_tiles
-    return whole and kit.is_compute(op)
-
-
 def _access_dims(op: Operation, target: Target) -> Iterator[Check]:
-    if not _encodes_access(op):
+    if not kit.is_compute(op) or kit.made_as_needed(op):
         return
     for role, view in tiles(op):
         pattern = free_pattern(view)
@@ -149,7 +139,7 @@ def corners(x):
 
 
 def _access_size(op: Operation, target: Target) -> Iterator[Check]:
-    if not _encodes_access(op):
+    if not kit.is_compute(op) or kit.made_as_needed(op):
         return
     for role, view in tiles(op):
         for position, axis in enumerate(view.axes[1:], start=1):
@@ -209,7 +199,7 @@ register(
 
 
 def _access_stride(op: Operation, target: Target) -> Iterator[Check]:
-    if not _encodes_access(op):
+    if not kit.is_compute(op) or kit.made_as_needed(op):
         return
     low, high = target.access_stride_min, target.access_stride_max
     for role, view in tiles(op):

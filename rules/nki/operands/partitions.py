@@ -54,6 +54,7 @@ def _start_partition(op: Operation, target: Target) -> Iterator[Check]:
                 f"start the tile at partition 0, or at a multiple of {target.quadrant} "
                 f"with at most {target.quadrant} partitions",
             ),
+            severity="warning" if kit.made_as_needed(op) else None,
         )
         yield check(
             op,

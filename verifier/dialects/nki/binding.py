@@ -13,7 +13,7 @@ from typing import Final
 from verifier.dialects.binding import Bound, assigned, bound, literal
 from verifier.dialects.nki import names, parameter_kinds
 from verifier.dialects.nki.signatures import generations_with, lookup, removal, said_of
-from verifier.dialects.nki.versions import GENERATIONS, newer, said
+from verifier.dialects.nki.versions import GENERATIONS, insists, newer, said
 from verifier.dialects.signature import Parameter, Signature
 from verifier.source.ir import Span
 from verifier.symbolic.expr import FALSE
@@ -64,6 +64,7 @@ def signature_of(machine: Machine, name: str, call: Call) -> Signature | None:
         message,
         facts=facts,
         help=(instead,) if instead and before else (),
+        severity=None if before else insists(generation, nearest),
     )
     return lookup(name, nearest)
 
@@ -87,6 +88,7 @@ def check_value(machine: Machine, name: str, span: Span) -> None:
         f"{spoken(name)} exists in {said(generation)}",
         message,
         facts=("M021",) if gone else ("M032" if since == "0.2" else "M104",),
+        severity=None if gone else insists(generation, since),
     )
 
 

@@ -37,6 +37,16 @@ def _generation(name: str) -> Generation:
 DESCRIBED: Final[Mapping[str, Generation]] = {name: _generation(name) for name in GENERATIONS}
 
 
+#: the package of Beta 1 stays in the SDKs of 0.2 and 0.3, with a warning (NKI-M001): what 0.2
+#: brought may be found there, too, as the tests of SDK 2.27 do
+_BESIDE: Final[Mapping[str, str]] = {"beta1": "0.2"}
+
+
+def insists(generation: str, since: str) -> str | None:
+    """How severe it is that a name came with a later generation; None: as the rule says."""
+    return "warning" if _BESIDE.get(generation) == since else None
+
+
 def newer(generation: str, than: str) -> bool:
     """Whether ``generation`` is ``than`` or later."""
     return GENERATIONS.index(generation) >= GENERATIONS.index(than)

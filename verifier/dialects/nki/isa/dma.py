@@ -112,7 +112,7 @@ DMA_COPY: Final = Instruction(
     roles=(
         tile("dst"),
         tile("src"),
-        operator("dst_rmw_op"),
+        operator("dst_rmw_op", Against("oob_mode", "skip", "NKI-OLD04")),
         priority("NKI-D09", Against("dge_mode", "none", "NKI-D09", until="0.5")),
     ),
     engines=Engines(Engine.DMA),

@@ -179,8 +179,8 @@ def tiles(name: str, memories: In | None = None, count: Limit | None = None) -> 
     return Role(name=name, takes=Takes.TILES, memories=memories, count=count)
 
 
-def operator(name: str) -> Role:
-    return Role(name=name, takes=Takes.OPERATOR)
+def operator(name: str, against: Against | None = None) -> Role:
+    return Role(name=name, takes=Takes.OPERATOR, against=against)
 
 
 def switch(name: str, about: str = "", fact: str = "") -> Role:
