@@ -34,6 +34,23 @@ def refute(facts: list[E.Bool], goal: E.Bool, trips: tuple[E.Expr, ...] = ()) ->
     return dict(solver.minimize(query, answer.model, trips))
 
 
+@pytest.mark.parametrize("before", [1, 93])
+def test_what_z3_is_told_does_not_hang_on_the_symbols_that_were_made_before(before: int) -> None:
+    """What it finds within its budget hangs on names."""
+
+    def told() -> str:
+        n, k = E.fresh("n", 1), E.fresh("k", 1)
+        facts = [E.ge(E.floordiv(n, k), 2), E.or_(E.bool_symbol("wide"), E.le(k, 8))]
+        session = Backend().session(facts, 1000, facts)
+        return str(session._solver.sexpr())
+
+    first = told()
+    E.fresh_context()
+    for _ in range(before):
+        E.fresh("other")
+    assert told() == first
+
+
 def test_nothing_of_something_is_no_counterexample_if_another_exists() -> None:
     E.fresh_context()
     a, b = E.symbol("a", 0), E.symbol("b", 0)

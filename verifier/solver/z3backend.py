@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 import z3
 
@@ -22,6 +23,7 @@ from verifier.symbolic.expr import TRUE, Atom, Bool, Expr, Sym
 DEFAULT_RLIMIT = 400_000
 _BACKSTOP_MS = 3_000  # wall clock; reached only if rlimit misjudges a step
 
+_Term = TypeVar("_Term")
 
 #: values that satisfy all of a question, made of such that satisfy most of it
 Mended = Callable[["dict[str, int | bool]"], "dict[str, int | bool] | None"]
@@ -217,6 +219,7 @@ class _Translator:
         self._atoms: dict[Atom, z3.ArithRef] = {}
         self._ints: dict[int, z3.ArithRef] = {}
         self._lemmas: dict[Atom, tuple[z3.BoolRef, ...]] = {}
+        self._variables = 0
 
     def formula(self, fact: Bool) -> _Formula:
         found = self._formulas.get(fact)
@@ -267,13 +270,20 @@ class _Translator:
             found = self._atoms[atom] = self._build(atom)
         return found
 
+    def _variable(self, sort: Callable[[str, z3.Context], _Term]) -> _Term:
+        """A variable that is known by its number: what Z3 finds hangs on names, and those of ours
+        hang on how many symbols were made before.
+        """
+        self._variables += 1
+        return sort(f"v{self._variables}", self.ctx)
+
     def _build(self, atom: Atom) -> z3.ArithRef:
         if isinstance(atom, Sym):
-            return z3.Int(atom.name, self.ctx)
+            return self._variable(z3.Int)
         if isinstance(atom, E.Div):
             if _by_positive_number(atom):
                 return self._expr(atom.num) / self._int(atom.den.const)
-            return z3.Int(f"div~{atom.id}", self.ctx)
+            return self._variable(z3.Int)
         if isinstance(atom, E.Extremum):
             result = self._expr(atom.args[0])
             for arg in atom.args[1:]:
@@ -326,7 +336,7 @@ class _Translator:
         if term.kind is E.BoolKind.CONST:
             return z3.BoolVal(term is TRUE, self.ctx)
         if term.kind is E.BoolKind.VAR:
-            return z3.Bool(f"flag~{term.name}", self.ctx)
+            return self._variable(z3.Bool)
         if term.expr is not None:
             make = z3.Z3_mk_le if term.kind is E.BoolKind.LE else z3.Z3_mk_eq
             value, zero = self._expr(term.expr), self._int(0)
