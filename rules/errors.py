@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from verifier.dialects.names import NKI
+from verifier.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

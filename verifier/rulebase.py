@@ -8,12 +8,12 @@ solver; on plain ones the predicate folds to true or false at once.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, Final
 
 from verifier.dialects.names import NKI
 from verifier.hardware.catalogue import Hardware
+from verifier.records import dataclass, field, replace
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr

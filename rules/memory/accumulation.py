@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
 
 from rules.memory import examples
 from rules.memory.cases import (
@@ -25,6 +24,7 @@ from rules.memory.words import allocation_note, element
 from verifier.hardware.capabilities import Capability
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target, first_with
+from verifier.records import dataclass, replace
 from verifier.rulebase import Check, Monitor, Note, On, Rule, register
 from verifier.symbolic import expr as E
 from verifier.symbolic.effects import Effect

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
 
 from rules.memory import examples
 from rules.memory.meetings import chosen
 from verifier.hardware.targets import Target
+from verifier.records import dataclass, replace
 from verifier.rulebase import Check, Monitor, Note, On, Replayed, Rule, Shown, register
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr

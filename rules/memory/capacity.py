@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 from math import prod
 
@@ -12,6 +11,7 @@ from rules.memory.formulas import pinned
 from rules.memory.meetings import Meeting, chosen, meetings
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
+from verifier.records import dataclass, replace
 from verifier.rulebase import Check, Monitor, Note, On, Replayed, Rule, Shown, register
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E

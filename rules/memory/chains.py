@@ -9,7 +9,6 @@ which one call may come before another; a run keeps it per lane.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 
 from rules.memory import examples
 from rules.memory.cases import (
@@ -25,6 +24,7 @@ from rules.memory.cases import (
 )
 from rules.memory.registers import file_of, lane, lanes_of, registers_of
 from verifier.hardware.targets import Target
+from verifier.records import dataclass, replace
 from verifier.rulebase import Check, Monitor, Note, On, Replayed, Rule, Shown, register
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E

@@ -15,7 +15,6 @@ that is not.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
 
 from rules.memory.cases import (
     Copy,
@@ -36,6 +35,7 @@ from rules.memory.reading import Read, Seen, Write, destination, index_of, place
 from rules.memory.registers import accumulating
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
+from verifier.records import dataclass, field, replace
 from verifier.symbolic import expr as E
 from verifier.symbolic.effects import Carried, Folded
 from verifier.symbolic.expr import Bool, Expr

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
 from typing import Final
 
 from rules.beta1 import TWINS
@@ -26,6 +25,7 @@ from verifier.hardware.catalogue import Hardware
 from verifier.hardware.chips import Chip
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
+from verifier.records import dataclass, replace
 from verifier.rulebase import Check, Monitor, Note, On, Rule, Whose, register
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E

@@ -7,10 +7,10 @@ are indices into. What it was given, and hands on as it is, is its caller's.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import Final
 
 from verifier.hardware import dtypes as dt
+from verifier.records import dataclass, replace
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr

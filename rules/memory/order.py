@@ -13,9 +13,9 @@ the other has come. What other exchanges order is not known.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 
 from rules.memory.cases import apart, common_loops, copy
+from verifier.records import dataclass, replace
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.memory.content import combines, constant, folded, moved

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 
 from rules.memory.cases import narrowed
 from rules.memory.registers import registers_of
 from verifier.hardware.memories import Buffer
+from verifier.records import dataclass, replace
 from verifier.symbolic import expr as E
 from verifier.symbolic.effects import ACCUMULATORS, Carried, Decides, Folded, Index, Line, Reads
 from verifier.symbolic.expr import Bool

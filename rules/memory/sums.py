@@ -8,10 +8,9 @@ in which an access may come before another; a run keeps it per location.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from verifier.hardware.capabilities import Capability
 from verifier.hardware.targets import Target
+from verifier.records import dataclass
 from verifier.symbolic.effects import Effect
 from verifier.symbolic.memory.content import Content
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
 
 from rules.memory import examples
 from rules.memory.formulas import pinned
 from rules.memory.wholes import Along, fillings, line, quotients, walks
 from rules.memory.words import reach
 from verifier.hardware.targets import Target
+from verifier.records import dataclass, replace
 from verifier.rulebase import Check, Monitor, Note, On, Replayed, Rule, Shown, register
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E

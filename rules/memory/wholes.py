@@ -10,11 +10,11 @@ the rest; a head, a sample, or every other block are not complete there, either.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
 from rules.memory.cases import Copy, copy, covered_point, quotient
+from verifier.records import dataclass, replace
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import FALSE, TRUE, Bool, Div, Expr, Sym
 from verifier.symbolic.memory.index import Access

@@ -7,10 +7,10 @@ it is what the iteration that came last has left, and which one that is nobody h
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from rules.memory.cases import Copy, apart, before, common_loops, contains, copy, covered, dominates
 from rules.memory.order import result_of, writing
+from verifier.records import dataclass
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool
 from verifier.symbolic.memory.index import Access, Index, Uses, tensor

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
+from verifier.records import dataclass
 from verifier.rulebase import Note
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from rules.tpu import covering, flow, kit
 from rules.tpu.flow import Instance, Use
 from rules.tpu.kit import function, words
 from verifier.hardware.chips import Chip
+from verifier.records import dataclass
 from verifier.rulebase import Check, Note
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool

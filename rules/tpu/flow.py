@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
 
 from rules.tpu import kit
 from verifier.hardware.chips import Chip
 from verifier.layouts.strides import WORD_BYTES
+from verifier.records import dataclass, field, replace
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr

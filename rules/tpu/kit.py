@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from typing import Final, Protocol, runtime_checkable
 
 from rules.tpu.runs import lane_of, meet
@@ -11,6 +10,7 @@ from verifier.hardware.chips import Chip
 from verifier.hardware.engines import Engine
 from verifier.layouts import address as places
 from verifier.layouts import strides as layouts
+from verifier.records import dataclass, replace
 from verifier.rulebase import Check, Note
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E

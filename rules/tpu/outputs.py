@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
 
 from rules.memory.cases import Copy, copy, covered_point
 from rules.tpu import flow, kit
@@ -11,6 +10,7 @@ from rules.tpu.examples import pair
 from rules.tpu.kit import check, function, words
 from verifier.dialects.names import OKK
 from verifier.hardware.chips import Chip
+from verifier.records import dataclass, replace
 from verifier.rulebase import Check, Monitor, Note, On, Replayed, Rule, Shown, register
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E

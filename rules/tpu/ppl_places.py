@@ -7,7 +7,6 @@ A tensor starts in lane 0 and at a row of the execution units; a part of it wher
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from rules.tpu.ppl_kit import (
@@ -27,6 +26,7 @@ from rules.tpu.ppl_kit import (
 from verifier.hardware import dtypes as dt
 from verifier.hardware.chips import Chip
 from verifier.layouts import strides as layouts
+from verifier.records import dataclass
 from verifier.rulebase import Check, On
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr

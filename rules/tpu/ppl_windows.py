@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from rules.tpu.ppl_dtypes import types
@@ -30,6 +29,7 @@ from rules.tpu.ppl_kit import (
 from verifier.hardware import dtypes as dt
 from verifier.hardware.capabilities import Capability
 from verifier.hardware.chips import Chip
+from verifier.records import dataclass
 from verifier.rulebase import Check, On
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr

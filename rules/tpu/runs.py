@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from verifier.hardware.chips import Chip
 from verifier.layouts import address as places
+from verifier.records import dataclass
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.lanes import LocalTensor
 

@@ -13,13 +13,13 @@ to be, until a round finds what was taken.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 
 from rules.tpu import flow, kit, written
 from rules.tpu.flow import Use, Uses
 from rules.tpu.runs import lane_of
 from rules.tpu.written import Element, Point, Way
 from verifier.hardware.chips import Chip
+from verifier.records import dataclass, replace
 from verifier.rulebase import Check
 from verifier.symbolic import expr as E
 from verifier.symbolic.effects import Carried, Index

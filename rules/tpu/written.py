@@ -11,7 +11,6 @@ read may be proved, and is undecided otherwise.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import Final
 
 from rules.tpu import flow, kit
@@ -19,6 +18,7 @@ from rules.tpu.flow import Use
 from rules.tpu.runs import lane_of
 from verifier.hardware.chips import Chip
 from verifier.layouts.strides import WORD_BYTES
+from verifier.records import dataclass, replace
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr, Sym
 from verifier.symbolic.lanes import Quad

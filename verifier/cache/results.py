@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Final
 
 import msgspec
@@ -18,6 +17,7 @@ import msgspec
 from verifier.cache.environment import environment
 from verifier.cache.store import Store
 from verifier.engine.memo import Reached, Stored, carried, joined, reached
+from verifier.records import dataclass, replace
 from verifier.report.model import FileRequest, FileResult, RunReport
 from verifier.source.footprint import recording
 from verifier.source.project import Project

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from verifier.cli.git import Change, GitError, Repository, nearest_folder
 from verifier.cli.paths import absolute, project_root
+from verifier.records import dataclass, field
 
 if TYPE_CHECKING:
     from verifier.source.imports import Changes

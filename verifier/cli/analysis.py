@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING
 from verifier.cli import pool, signals
 from verifier.cli.output import remark
 from verifier.cli.progress import Bar
+from verifier.records import dataclass, replace
 from verifier.report.model import FileError, FileRequest, FileResult
 
 if TYPE_CHECKING:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from verifier.cli.paths import absolute
+from verifier.records import dataclass
 from verifier.report.model import FileError
 
 if TYPE_CHECKING:

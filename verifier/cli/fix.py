@@ -9,11 +9,11 @@ import stat
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from verifier.cli.paths import Display
+from verifier.records import dataclass, field
 from verifier.report.model import (
     EXIT_CLEAN,
     EXIT_FAILURE,

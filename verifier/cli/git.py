@@ -14,8 +14,9 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from verifier.records import dataclass
 
 #: The tree without files, as git names it: what a repository without commits is compared with.
 EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"

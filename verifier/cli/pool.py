@@ -11,11 +11,11 @@ import multiprocessing
 import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Generic, TypeVar
 
+from verifier.records import dataclass
 from verifier.report.model import FileRequest
 
 R = TypeVar("R")

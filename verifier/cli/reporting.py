@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -13,6 +12,7 @@ import click
 
 from verifier.cli.output import Refusal, version
 from verifier.cli.writing import check_writable, write_whole
+from verifier.records import dataclass, replace
 from verifier.report.formats import FORMATS, NEEDS
 
 if TYPE_CHECKING:

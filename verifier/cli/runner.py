@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from verifier.cli.candidates import Candidates, below, gather, roots_of
 from verifier.cli.output import did_you_mean
 from verifier.cli.paths import Display, absolute, project_root
+from verifier.records import dataclass, field, replace
 from verifier.report.fingerprints import fingerprinted
 from verifier.report.merging import unmatched_errors
 from verifier.report.model import (

@@ -5,10 +5,11 @@ from __future__ import annotations
 import heapq
 import os
 import re
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import click
+
+from verifier.records import dataclass, replace
 
 if TYPE_CHECKING:
     from verifier.cli.candidates import Candidates

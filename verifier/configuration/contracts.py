@@ -9,8 +9,9 @@ an object (``cfg.tile``).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+from verifier.records import dataclass
 
 BinaryOperator: TypeAlias = Literal["+", "-", "*", "//", "%"]
 Comparator: TypeAlias = Literal["==", "!=", "<", "<=", ">", ">="]

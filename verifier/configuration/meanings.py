@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final, Literal, cast
 
 from lark import Token, Tree
@@ -12,6 +11,7 @@ from lark import Token, Tree
 from verifier.configuration import contracts as tree
 from verifier.configuration.suggestions import did_you_mean
 from verifier.hardware import dtypes
+from verifier.records import dataclass
 
 #: more spellings of dtypes that users write, beside those of kernels
 _SHORT: Final[Mapping[str, str]] = {

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
+from verifier.records import dataclass, field, replace
 from verifier.report.model import FileError, Severity
 
 #: the configuration files: one of this tool's own, and one that is shared

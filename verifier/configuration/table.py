@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from verifier.configuration import reader as read
@@ -16,6 +15,7 @@ from verifier.configuration.model import (
     Written,
 )
 from verifier.configuration.reader import Reader
+from verifier.records import dataclass
 from verifier.report.model import Severity
 
 if TYPE_CHECKING:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 from verifier.hardware import catalogue
 from verifier.hardware.catalogue import Hardware
+from verifier.records import dataclass
 from verifier.source.apis import KernelApi
 from verifier.symbolic.dialect import Dialect
 from verifier.symbolic.generation import Generation

@@ -6,8 +6,9 @@ ones, ``**`` says that unknown keywords are taken and dropped.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
+
+from verifier.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,9 @@ the end are left out, and what no window comes to is not read.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Final
 
+from verifier.records import dataclass, field
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from verifier import rulebase
 from verifier.engine import obligations, unknowns
 from verifier.engine.instances import EachTrip
 from verifier.engine.verdicts import Verdict, VerdictKind
+from verifier.records import dataclass
 from verifier.report import model as report
 from verifier.solver.query import Query, Tier
 from verifier.solver.solver import Solver

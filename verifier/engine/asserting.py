@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from verifier.dialects.registry import of_generation
 from verifier.engine.wrapping import statement
 from verifier.hardware import dtypes
+from verifier.records import dataclass, replace
 from verifier.report import model as report
 from verifier.source import ir, suppressions
 from verifier.source.discovery import Enclosing

@@ -8,12 +8,12 @@ consequence of the set replaces what it implies.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import islice, permutations
 from math import lcm
 
 from verifier.engine.weakest import expressions
 from verifier.hardware.dtypes import ITEMSIZE
+from verifier.records import dataclass, replace
 from verifier.solver.elimination import compared, put
 from verifier.solver.query import Query
 from verifier.solver.solver import Solver

@@ -6,11 +6,11 @@ Where the meaning is the same, such a name is safe to replace: the call cannot w
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 from verifier.dialects.nki import renames
 from verifier.engine.verdicts import Verdict
+from verifier.records import dataclass, replace
 from verifier.report import model as report
 from verifier.source import ir
 from verifier.source.project import Module, Project

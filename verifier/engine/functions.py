@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Final
 
 from verifier.dialects.registry import DIALECTS
+from verifier.records import dataclass
 
 _CHAIN: Final = re.compile(r"([^\W\d][\w.]*)\.(\w*)\Z")
 _WHOLE: Final = re.compile(r"[^\W\d][\w.]*\.\w+")

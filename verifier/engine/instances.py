@@ -7,8 +7,8 @@ that satisfy it, any trip among them; that an input is excluded by *one* trip sh
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from verifier.records import dataclass
 from verifier.solver.query import Model, Query
 from verifier.solver.solver import Solver
 from verifier.symbolic import expr as E

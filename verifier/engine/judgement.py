@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import time
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import Final
 
 from verifier import rulebase
@@ -21,6 +20,7 @@ from verifier.engine.verdicts import Discharger, Verdict, VerdictKind, told
 from verifier.engine.watchdog import Clock, Share
 from verifier.engine.wrapping import width
 from verifier.hardware.catalogue import Hardware
+from verifier.records import dataclass, replace
 from verifier.report import model as report
 from verifier.solver.solver import Solver
 from verifier.source import ir

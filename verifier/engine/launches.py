@@ -10,11 +10,11 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from verifier.dialects.names import NKI
 from verifier.hardware.dtypes import DTYPES, canonical
+from verifier.records import dataclass
 from verifier.report import model as report
 from verifier.rulebase import find
 from verifier.source.launches import Launch, launches

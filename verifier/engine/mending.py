@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
+from verifier.records import dataclass, field
 from verifier.report import model as report
 from verifier.report.together import Together
 from verifier.source import edits

@@ -10,7 +10,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from typing import Final
 
 from verifier import rulebase
@@ -24,6 +23,7 @@ from verifier.engine.memo import Outcome
 from verifier.engine.watchdog import Clock, Share
 from verifier.hardware.catalogue import Hardware
 from verifier.hardware.targets import Target
+from verifier.records import dataclass, replace
 from verifier.report import model as report
 from verifier.report.internal import describe
 from verifier.solver.solver import Solver

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 
 from verifier import rulebase
 from verifier.engine.instances import EachTrip
 from verifier.hardware.catalogue import Hardware
+from verifier.records import dataclass
 from verifier.rulebase import Check, Note, On, Rule
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr, Sym

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Final
 
@@ -27,6 +26,7 @@ from verifier.engine.conditions import (
 from verifier.engine.evaluable import in_order
 from verifier.engine.verdicts import Verdict, VerdictKind
 from verifier.engine.wording import worded
+from verifier.records import dataclass, field, replace
 from verifier.report import model as report
 from verifier.solver.query import Model, Query
 from verifier.solver.solver import Solver

@@ -17,10 +17,10 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, field, replace
 
 from verifier import rulebase
 from verifier.configuration.suggestions import NEAR
+from verifier.records import dataclass, field, replace
 from verifier.report import model as report
 from verifier.rulebase import Rule
 from verifier.source import suppressions as comments

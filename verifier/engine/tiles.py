@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Final
 
 from verifier.hardware.catalogue import Hardware
 from verifier.hardware.chips import Chip
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
+from verifier.records import dataclass, field
 from verifier.report.model import Span, Tile
 from verifier.source import ir
 from verifier.symbolic import expr as E

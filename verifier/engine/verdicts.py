@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from verifier.engine import unknowns
 from verifier.engine.conditions import Item, Normal, alike, conjuncts, is_limit
 from verifier.engine.obligations import Obligation, known_at, known_of_trips, simplify
 from verifier.engine.weakest import Weakest, of_given, of_inputs, weakest
+from verifier.records import dataclass, field, replace
 from verifier.solver.query import Answer, AnswerKind, Model, Query, Tier
 from verifier.solver.solver import Solver
 from verifier.source.ir import Span

@@ -9,8 +9,8 @@ candidates are tried, which a proof shows to suffice and nothing shows to be nee
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
+from verifier.records import dataclass
 from verifier.solver.elimination import exists
 from verifier.solver.query import Query
 from verifier.solver.solver import Solver

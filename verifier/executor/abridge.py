@@ -12,12 +12,12 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any, Final, TypeAlias
 
 from verifier.dialects.nki.methods import METHODS
 from verifier.executor import places
+from verifier.records import dataclass, field
 
 #: functions called inside each other that are followed
 _DEPTH: Final = 6

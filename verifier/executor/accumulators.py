@@ -6,7 +6,6 @@ Each program instance has engines of its own.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -15,6 +14,7 @@ from verifier.executor.begun import Begun
 from verifier.executor.flow import Flow, Origins
 from verifier.executor.footprints import Lost
 from verifier.executor.memory import Bound
+from verifier.records import dataclass
 from verifier.symbolic.effects import Accumulation, AccumulatorFile
 from verifier.symbolic.memory.content import Held
 from verifier.symbolic.memory.events import Accumulated, Unread

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
 from verifier.hardware import dtypes as dt
+from verifier.records import dataclass
 
 _TENSOR = re.compile(r"([A-Za-z_][A-Za-z_0-9]*)\s*\[(.*)\]", re.DOTALL)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import product
 from math import prod
 from typing import TypeAlias
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 from verifier.executor.cells import Box, elements
 from verifier.executor.memory import Bound, Memory, Template
 from verifier.hardware.memories import Buffer
+from verifier.records import dataclass
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.memory.events import Displaced, Made

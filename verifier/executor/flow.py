@@ -9,7 +9,6 @@ met, once for operands of one layout.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from math import prod
 from typing import Any, Final, TypeAlias
 
@@ -19,6 +18,7 @@ from verifier.executor.footprints import Lost, Mask, Part, Route, routes_of, wri
 from verifier.executor.memory import SUM, Bound, Memory
 from verifier.executor.regions import Gather, Geometry
 from verifier.hardware.memories import Buffer
+from verifier.records import dataclass, field
 from verifier.source.ir import Span
 from verifier.symbolic.effects import ACCUMULATORS, AccumulatorFile
 from verifier.symbolic.memory.events import Origin, UndefinedRead

@@ -5,7 +5,6 @@ where. For operands of one layout the answers are the same.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -15,6 +14,7 @@ from verifier.executor.access import NotConcreteError, truth, value
 from verifier.executor.memory import Bound
 from verifier.hardware.capabilities import Capability
 from verifier.hardware.engines import Engine
+from verifier.records import dataclass, replace
 from verifier.symbolic import expr as E
 from verifier.symbolic.effects import (
     ACCUMULATORS,

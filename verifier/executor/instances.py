@@ -9,7 +9,6 @@ in the same way, out of the same inputs: what tensors hold is numbered by how it
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from enum import Enum
 from math import prod
 from typing import Any, Final, TypeAlias
@@ -24,6 +23,7 @@ from verifier.executor.memory import Bound, Memory
 from verifier.executor.programs import Program
 from verifier.executor.regions import Gather, Geometry
 from verifier.hardware.memories import Buffer
+from verifier.records import dataclass, field
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr

@@ -11,12 +11,13 @@ from __future__ import annotations
 import mmap
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from math import prod
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
+from verifier.records import dataclass
 
 Array: TypeAlias = NDArray[Any]
 Bytes: TypeAlias = NDArray[np.uint8]

@@ -8,7 +8,6 @@ something is the fault: :mod:`verifier.executor.flow` has the same policy for ti
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -16,6 +15,7 @@ import numpy as np
 from verifier.executor.footprints import Route, holds, route_to
 from verifier.executor.lanes import ByteMemory, Bytes, Place, Quad
 from verifier.hardware.memories import Buffer
+from verifier.records import dataclass, field, replace
 from verifier.symbolic import expr as E
 from verifier.symbolic.effects import Decides, Reads
 from verifier.symbolic.memory.deciding import Taken, taken

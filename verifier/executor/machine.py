@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -26,6 +25,7 @@ from verifier.hardware.catalogue import Hardware
 from verifier.hardware.chips import Chip
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
+from verifier.records import dataclass
 from verifier.report import model as report
 from verifier.rulebase import Check, Monitor, Note, On, Rule, Shown
 from verifier.source.ir import Span

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
 from typing import Any, Final
@@ -16,6 +15,7 @@ from verifier.executor.regions import Gather, Geometry, positions_of
 from verifier.executor.semantics.casts import NUMPY
 from verifier.hardware import dtypes as dt
 from verifier.hardware.memories import Buffer
+from verifier.records import dataclass
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.memory.content import Content

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from verifier.executor.memory import Bound, Memory
 from verifier.executor.names import RegisterValue
 from verifier.executor.regions import Gather, Geometry, positions_of
 from verifier.hardware import dtypes as dt
+from verifier.records import dataclass
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.tensors import View

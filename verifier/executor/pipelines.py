@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from verifier.executor import places
 from verifier.hardware.engines import Engine
+from verifier.records import dataclass, field
 from verifier.source.ir import Span
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 import sys
-from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from types import CodeType, FrameType
 
+from verifier.records import dataclass, field, replace
 from verifier.source.ir import Span
 
 _OURS = str(Path(__file__).resolve().parent.parent) + "/"

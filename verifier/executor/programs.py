@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from types import CodeType
 from typing import Any
 
 from verifier.executor.flow import Steps
 from verifier.executor.memory import Memory, Template
+from verifier.records import dataclass, field
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 

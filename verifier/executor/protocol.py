@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import signal
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from pathlib import Path
 from typing import Any, Final
 
 from verifier.executor.arguments import Argument, ArgumentKind
+from verifier.records import dataclass
 from verifier.report import model as report
 
 REQUEST: Final = "request.json"

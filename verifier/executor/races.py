@@ -8,13 +8,13 @@ their barriers, so all that is noted is of one stretch between two of them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from verifier.executor.lanes import ByteMemory, Place, cleared
+from verifier.records import dataclass, field
 from verifier.source.ir import Span
 from verifier.symbolic.memory.events import CoresMet, Deed, Visit
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from verifier.executor.memory import Memory
 from verifier.executor.session import Kernel, Session, array_of, input_tensor, known_dtype, launch
 from verifier.executor.tiles import Tensor
 from verifier.hardware.chips import Chip
+from verifier.records import dataclass, field
 from verifier.report import model as report
 from verifier.source.ir import Span
 from verifier.symbolic.memory.events import Ended, Lived, Returned, UndefinedRead

@@ -7,7 +7,6 @@ import inspect
 import itertools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
@@ -24,6 +23,7 @@ from verifier.executor.tiles import Tensor
 from verifier.hardware.catalogue import Hardware
 from verifier.hardware.chips import Chip
 from verifier.hardware.memories import Buffer
+from verifier.records import dataclass, field
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.tensors import DType, Storage, StorageKind

@@ -9,7 +9,6 @@ numbered by how it was made.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from math import prod
 from typing import Any, Final
 from weakref import WeakKeyDictionary
@@ -20,6 +19,7 @@ from numpy.typing import NDArray
 from verifier.executor.instances import settled
 from verifier.executor.lanes import Array, Block, ByteMemory, Place, cleared
 from verifier.executor.programs import Program
+from verifier.records import dataclass, field
 from verifier.source.ir import Span
 from verifier.symbolic.memory.content import constant, determined, moved
 from verifier.symbolic.memory.events import Deed, Met, Visit

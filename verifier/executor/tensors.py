@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from verifier.executor import places
@@ -15,6 +14,7 @@ from verifier.executor.semantics.casts import NUMPY
 from verifier.executor.tiles import call_of
 from verifier.executor.tpu import BufferStorage
 from verifier.hardware.memories import Buffer
+from verifier.records import dataclass, replace
 from verifier.source.ir import Span
 from verifier.symbolic import views
 from verifier.symbolic.expr import Expr

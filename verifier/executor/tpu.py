@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -26,6 +25,7 @@ from verifier.hardware.chips import Chip
 from verifier.hardware.engines import Engine
 from verifier.hardware.memories import Buffer
 from verifier.layouts import strides as layouts
+from verifier.records import dataclass, field, fields, replace
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -22,6 +21,7 @@ from verifier.executor.semantics.casts import NUMPY
 from verifier.executor.tensors import Pointee, Pointer
 from verifier.executor.tpu import BufferStorage
 from verifier.hardware.engines import Engine
+from verifier.records import dataclass, field
 from verifier.rulebase import Shown
 from verifier.source.ir import Span
 from verifier.symbolic.memory.events import (

@@ -7,7 +7,6 @@ Only what some rule judges is remembered: it costs time. What was met is told as
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any, Final
 from weakref import WeakKeyDictionary, WeakSet
 
@@ -25,6 +24,7 @@ from verifier.executor.programs import Program
 from verifier.executor.reaches import Stretches, Use, touched
 from verifier.executor.regions import Gather, Geometry
 from verifier.executor.transfers import overlapping
+from verifier.records import dataclass, field, replace
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.memory.content import combines, constant, folded, moved

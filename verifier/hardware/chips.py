@@ -6,10 +6,10 @@ Sources are rows of the TPU catalogue (``CHIP-xx``), which cite the chips' manua
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Final
 
 from verifier.hardware.capabilities import Capability
+from verifier.records import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)

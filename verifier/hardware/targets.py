@@ -6,11 +6,11 @@ the ISA reference.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 from verifier.hardware.capabilities import Capability
 from verifier.hardware.dtypes import CODES, ITEMSIZE
+from verifier.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

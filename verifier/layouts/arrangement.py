@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from math import prod
 from typing import Final, TypeAlias
 
@@ -25,6 +24,7 @@ from verifier.layouts.address import (
     lane_of_channel,
     steps,
 )
+from verifier.records import dataclass, replace
 
 #: an element's ``(n, c, h, w)``
 Index: TypeAlias = "Four[int]"

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from math import gcd, prod
 from typing import Final, Literal, TypeAlias
 
 from verifier.layouts.address import align, steps
 from verifier.layouts.arrangement import Arrangement, Index
+from verifier.records import dataclass
 
 #: bytes of a block, as in the manuals' figures
 BLOCK: Final = 4

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from verifier.hardware.chips import Chip
 from verifier.layouts.address import align, ceildiv, channels_per_lane, lane_of
@@ -16,6 +15,7 @@ from verifier.layouts.arrangement import (
     itemsize_of,
     sizes_of,
 )
+from verifier.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from lsprotocol import types as lsp
@@ -11,6 +10,7 @@ from lsprotocol import types as lsp
 from verifier.lsp.knowledge import Knowledge
 from verifier.lsp.places import Places
 from verifier.lsp.text import Buffer
+from verifier.records import dataclass
 from verifier.report.model import Diagnostic, Edit, Fix
 from verifier.report.together import Together
 

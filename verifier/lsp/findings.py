@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 
 from verifier.lsp.messages import Answer
 from verifier.lsp.text import Buffer, Change, moved, touched
+from verifier.records import dataclass, replace
 from verifier.report.model import (
     Diagnostic,
     Edit,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 
 from verifier.lsp.text import Position
+from verifier.records import dataclass
 from verifier.report.model import KernelReport, Tile
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from verifier.records import dataclass
 from verifier.report.model import Edit, Span
 
 if TYPE_CHECKING:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pickle
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, BinaryIO, Final, TypeAlias
 
 from verifier.configuration.model import Overrides
+from verifier.records import dataclass
 from verifier.report.model import FileResult
 
 #: the length that goes before each frame

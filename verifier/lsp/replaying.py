@@ -9,9 +9,9 @@ import asyncio
 import os
 import pickle
 import sys
-from dataclasses import dataclass
 from typing import Final
 
+from verifier.records import dataclass
 from verifier.report.model import Replay
 from verifier.service.replays import Question
 

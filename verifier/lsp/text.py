@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import Final, Literal, NamedTuple, TypeAlias
 
+from verifier.records import dataclass, replace
 from verifier.report.model import Span
 
 Encoding: TypeAlias = Literal["utf-8", "utf-16", "utf-32"]

@@ -17,10 +17,10 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
+from verifier.records import dataclass, replace
 from verifier.report.fingerprints import base, of_report, undecided
 from verifier.report.model import SEVERITIES, VERDICTS, Diagnostic, Entry, Known, RunReport
 from verifier.report.places import portable

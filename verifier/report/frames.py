@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from verifier.records import dataclass
 from verifier.report.model import Span
 from verifier.report.sources import Sources
 from verifier.report.text import Glyphs, Line, cells, words, wrap

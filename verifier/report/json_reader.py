@@ -7,11 +7,11 @@ value of another type, is an error that names its place in the document.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
+from verifier.records import dataclass
 from verifier.report.json_format import SCHEMA_VERSION
 from verifier.report.model import (
     CallCounts,

@@ -1,7 +1,6 @@
 """The diagnostics model: what the analysis hands over and every report renders.
 
-This is the contract between the engine and the command line (and the JSON output). It imports
-nothing else of the project, holds plain picklable data only, and knows no solver terms.
+The contract between engine, command line and JSON output: plain picklable data, no solver terms.
 
 Positions inside the model: lines are 1-based, columns are 0-based code points, ends are exclusive.
 The JSON and concise formats print 1-based columns (``column + 1``), as ruff and most editors do.
@@ -10,8 +9,9 @@ The JSON and concise formats print 1-based columns (``column + 1``), as ruff and
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, TypeAlias
+
+from verifier.records import dataclass, field, replace
 
 Severity: TypeAlias = Literal["error", "warning", "note"]
 Verdict: TypeAlias = Literal["always", "sometimes", "unknown"]

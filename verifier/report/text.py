@@ -9,11 +9,11 @@ import io
 import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import groupby
 from typing import TextIO, TypeAlias
 
+from verifier.records import dataclass, field
 from verifier.report.rules import RuleText
 
 #: Style names that renderers use, and what they look like on a terminal.

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
+from verifier.records import dataclass, field
 from verifier.report.model import Edit, Fix, Span
 
 

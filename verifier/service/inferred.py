@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from verifier.configuration.grammar import ContractError, parse
 from verifier.configuration.showing import text_of
+from verifier.records import dataclass
 from verifier.report.model import KernelReport, Precondition
 
 _SIZE = re.compile(r"\b(\w+)\.shape\[(\d+)\]")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 
 from verifier.engine.launches import Judged
+from verifier.records import dataclass, replace
 from verifier.report.model import (
     PRECONDITION,
     SEVERITIES,

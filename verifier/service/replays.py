@@ -7,9 +7,9 @@ do so in their own ways, and decide nothing.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Protocol
 
+from verifier.records import dataclass, replace
 from verifier.report.model import (
     Diagnostic,
     FileResult,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
+from verifier.records import dataclass, field
 from verifier.report.model import FileResult
 from verifier.service.policy import Policy
 

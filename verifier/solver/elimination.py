@@ -9,8 +9,8 @@ each pair has a coefficient of one, and elsewhere with rounded quotients.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
 
+from verifier.records import dataclass
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import FALSE, TRUE, Atom, Bool, Expr, Sym
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 
+from verifier.records import dataclass, field
 from verifier.solver import polynomial as P
 from verifier.solver.polynomial import UNIT, Mono, Poly
 from verifier.solver.prepare import flatten

@@ -9,8 +9,8 @@ symbols, whose values are recovered by evaluation.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 
+from verifier.records import dataclass, field
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import FALSE, TRUE, Bool, Expr, Sym
 

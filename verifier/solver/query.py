@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import Enum
 
+from verifier.records import dataclass
 from verifier.symbolic.expr import Bool
 
 #: A value for every symbol and flag, by name.

@@ -9,8 +9,8 @@ tiles. It answers "proved" or "don't know", and is deterministic: a step count i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from verifier.records import dataclass
 from verifier.solver import polynomial as P
 from verifier.solver.frames import Frame, Limit
 from verifier.solver.polynomial import UNIT, Mono, Poly

@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from verifier.records import dataclass, field, replace
 from verifier.solver import terms
 from verifier.solver.closing import closed, closed_over
 from verifier.solver.minimize import minimized

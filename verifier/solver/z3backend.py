@@ -10,11 +10,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import TypeVar
 
 import z3
 
+from verifier.records import dataclass, field
 from verifier.solver.query import Z3Kind
 from verifier.solver.terms import default, walk
 from verifier.symbolic import expr as E

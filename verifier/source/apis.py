@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+
+from verifier.records import dataclass, field
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
+from verifier.records import dataclass
 from verifier.source.nodes import below
 from verifier.source.outline import first_line_of, last_line_of
 

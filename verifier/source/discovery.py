@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
 
+from verifier.records import dataclass, field, replace
 from verifier.source import apis, ir, nodes
 from verifier.source.helpers import CallSite, Unit, helpers, reached
 from verifier.source.imports import users

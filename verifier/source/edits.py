@@ -11,9 +11,9 @@ import io
 import re
 import tokenize
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
+from verifier.records import dataclass
 from verifier.source.text import SourceError, decode
 
 _LINE_END = re.compile(r"\r\n|\r|\n")

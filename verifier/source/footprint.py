@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Final, TypeAlias
+
+from verifier.records import dataclass, field
 
 #: how an import was looked up: folder, dotted name, level
 Lookup: TypeAlias = tuple[str, str, int]

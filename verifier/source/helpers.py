@@ -7,8 +7,9 @@ tensors of a caller outside.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
+
+from verifier.records import dataclass
 
 #: a top-level function or class and all that is in it: its file and name; "" is the module's level
 Unit: TypeAlias = tuple[str, str]

@@ -7,8 +7,9 @@ the exact :class:`Span` of the text it came from. Lowering (``lowering.py``) is 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, fields
 from enum import Enum
+
+from verifier.records import dataclass, field, fields
 
 
 @dataclass(frozen=True, slots=True)

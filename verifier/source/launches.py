@@ -9,9 +9,9 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
+from verifier.records import dataclass, field
 from verifier.source import apis, ir
 from verifier.source.meanings import FUNCTIONS
 from verifier.source.values import UNREAD, Names, Value, origin_of, value_of, walk

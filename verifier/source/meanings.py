@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
+from verifier.records import dataclass
 from verifier.source.outline import Binding, target_names
 
 FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef)

@@ -11,10 +11,10 @@ import ast
 import re
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 
+from verifier.records import dataclass, field
 from verifier.source.effects import effects
 from verifier.source.text import SourceError, SourceText
 

@@ -16,9 +16,9 @@ import os
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping
-from dataclasses import dataclass
 from pathlib import Path
 
+from verifier.records import dataclass
 from verifier.source import apis, footprint, ir, listing
 from verifier.source.outline import (
     Binding,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
 
+from verifier.records import dataclass, fields
 from verifier.source.effects import never_runs, root_name
 from verifier.source.nodes import below, walk
 from verifier.source.outline import Binding

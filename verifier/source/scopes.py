@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeAlias
 
+from verifier.records import dataclass
 from verifier.source import ir
 
 Block: TypeAlias = "ir.FunctionDef | ir.LambdaExpr | ir.ClassDef | ir.Comprehension"

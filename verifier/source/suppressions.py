@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import lru_cache
 from typing import Final, Literal, TypeAlias
 
+from verifier.records import dataclass, field
 from verifier.source.ir import Span
 
 #: what is wrong with a comment that means to suppress something

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import io
 import tokenize
-from dataclasses import dataclass
 from pathlib import Path
 
+from verifier.records import dataclass
 from verifier.source import apis
 
 MAX_BYTES = 4 * 1024 * 1024

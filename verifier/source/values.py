@@ -11,9 +11,9 @@ import ast
 import math
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
+from verifier.records import dataclass, field
 from verifier.source import apis
 from verifier.source.meanings import FUNCTIONS, parameters
 

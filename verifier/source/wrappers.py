@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
+from verifier.records import dataclass, field
 from verifier.source import apis, fragments, nodes
 from verifier.source.apis import KernelApi
 from verifier.source.meanings import (

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 from verifier.hardware import dtypes as dt
+from verifier.records import dataclass
 from verifier.source.ir import Span
 from verifier.suites.values import Array
 from verifier.symbolic.machine import Call

@@ -11,9 +11,9 @@ import contextlib
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Final, NoReturn, TypeVar
 
+from verifier.records import dataclass, field
 from verifier.source import ir
 from verifier.source.discovery import KernelEntry
 from verifier.source.ir import Span

@@ -6,9 +6,9 @@ import ast
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Final
 
+from verifier.records import dataclass, field
 from verifier.source import ir
 from verifier.source.discovery import KernelEntry
 from verifier.source.ir import Span

@@ -6,9 +6,9 @@ from __future__ import annotations
 import ast
 import os
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 
+from verifier.records import dataclass, field
 from verifier.source.discovery import How, KernelEntry
 from verifier.source.ir import Span
 from verifier.source.project import Module, Project

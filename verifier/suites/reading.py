@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
 from verifier.dialects.registry import DIALECTS
 from verifier.hardware import catalogue
+from verifier.records import dataclass, field, replace
 from verifier.source.discovery import KernelEntry, discover, scan
 from verifier.source.ir import Span
 from verifier.source.project import Module, Project

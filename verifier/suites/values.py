@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
+from verifier.records import dataclass, field
 from verifier.symbolic.python.model import Class, Function
 from verifier.symbolic.values import ApiRef
 

@@ -7,9 +7,9 @@ see the whole machine (``M``).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from verifier.records import dataclass
 from verifier.source import ir
 from verifier.source.ir import Span
 from verifier.symbolic.expr import Bool, Expr

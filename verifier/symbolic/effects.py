@@ -7,12 +7,12 @@ answer into obligations, runs evaluate it on plain numbers.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol, TypeAlias
 
 from verifier.hardware.capabilities import Capability
 from verifier.hardware.engines import Engine
+from verifier.records import dataclass
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.tensors import View

@@ -6,7 +6,7 @@ for no name of a dialect or of a generation.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from verifier.records import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

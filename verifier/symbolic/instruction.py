@@ -7,7 +7,6 @@ answer into obligations, runs evaluate it on plain numbers.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from enum import Enum
 from typing import Protocol
 
@@ -15,6 +14,7 @@ from verifier.hardware.capabilities import Capability
 from verifier.hardware.engines import Engine
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
+from verifier.records import dataclass, field
 from verifier.source.ir import Span
 from verifier.symbolic.effects import ALWAYS, Call, Footprint, When
 from verifier.symbolic.expr import Bool, Expr

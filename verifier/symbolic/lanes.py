@@ -10,8 +10,8 @@ stride goes from channel to channel (ADR-20).
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from verifier.records import dataclass
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.tensors import DType, Storage
 

@@ -8,12 +8,12 @@ it, and never touches the interpreter's state. What the interpreter sees of a di
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from verifier.hardware.chips import Chip
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
+from verifier.records import dataclass
 from verifier.source.ir import Span
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.generation import Generation

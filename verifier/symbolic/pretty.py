@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from math import gcd
 from typing import Final
 
+from verifier.records import dataclass
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Atom, Bool, BoolKind, Div, Expr, Extremum, Ite, Sym, Table
 

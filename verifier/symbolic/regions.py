@@ -10,10 +10,10 @@ that the formula never claims more than is covered.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from math import gcd
 from typing import Final
 
+from verifier.records import dataclass, field, replace
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import (
     FALSE,

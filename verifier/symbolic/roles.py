@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Enum
 from typing import Final, TypeAlias
 
 from verifier.hardware.capabilities import Capability
 from verifier.hardware.memories import Buffer
+from verifier.records import dataclass
 from verifier.symbolic import expr as E
 from verifier.symbolic.effects import ALWAYS, Call, When
 from verifier.symbolic.expr import Bool, Expr

@@ -7,11 +7,11 @@ expressions, so that the same rule code serves both.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import Enum
 
 from verifier.hardware import dtypes as dt
 from verifier.hardware.memories import Buffer
+from verifier.records import dataclass, field
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import TRUE, Bool, Expr

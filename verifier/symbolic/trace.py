@@ -5,12 +5,12 @@ The interpreter (or the executor, on plain numbers) produces these; rules read t
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final
 
 from verifier.hardware.capabilities import Capability
 from verifier.hardware.engines import Engine
+from verifier.records import dataclass, field
 from verifier.source.ir import Span
 from verifier.symbolic.effects import Effect
 from verifier.symbolic.expr import TRUE, Bool

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
 from verifier.hardware.memories import Buffer
+from verifier.records import dataclass, field
 from verifier.source import apis
 from verifier.source.ir import Span
 from verifier.symbolic.expr import TRUE, Bool, Expr

@@ -7,7 +7,6 @@ predicate is false: they fail on every path that reaches them.
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass, replace
 from typing import Final
 
 from verifier.dialects.binding import Bound, assigned, bound, literal
@@ -15,6 +14,7 @@ from verifier.dialects.nki import names, parameter_kinds
 from verifier.dialects.nki.signatures import generations_with, lookup, removal, said_of
 from verifier.dialects.nki.versions import GENERATIONS, insists, newer, said
 from verifier.dialects.signature import Parameter, Signature
+from verifier.records import dataclass, replace
 from verifier.source.ir import Span
 from verifier.symbolic.expr import FALSE
 from verifier.symbolic.machine import Arg, Call, Machine

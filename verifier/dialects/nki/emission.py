@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Final
 
 from verifier.dialects.binding import Bound, is_known
@@ -13,6 +12,7 @@ from verifier.dialects.nki.results import Like
 from verifier.dialects.nki.versions import newer
 from verifier.hardware.engines import Engine
 from verifier.hardware.memories import Buffer
+from verifier.records import dataclass, replace
 from verifier.source.ir import Span
 from verifier.symbolic import absent, registers, views
 from verifier.symbolic import expr as E

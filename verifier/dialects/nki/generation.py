@@ -19,12 +19,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from verifier.dialects.nki import names
 from verifier.dialects.nki.signatures import generations_with, lookup
 from verifier.dialects.nki.versions import GENERATIONS, newer
+from verifier.records import dataclass
 from verifier.source.fragments import implied
 
 #: the generation of a file that fits several

@@ -7,10 +7,10 @@ consumer stand in the same loops on the device, or the producer in fewer of them
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 from verifier.dialects.nki.deviceloops import RULE
+from verifier.records import dataclass
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Sym

@@ -5,9 +5,9 @@ Shapes and strides are records with fields that kernels assign, as in C; constan
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Final
 
+from verifier.records import dataclass
 from verifier.symbolic.python.kind import Kind
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import RecordType

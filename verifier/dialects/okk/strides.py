@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 from verifier.hardware.chips import Chip
 from verifier.layouts import address as places
 from verifier.layouts import strides as layouts
+from verifier.records import dataclass
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.lanes import Quad

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass
 
 from verifier.dialects.binding import Bound, assigned, bound, literal
 from verifier.dialects.ppl import names
 from verifier.dialects.ppl.isa import signature
 from verifier.dialects.signature import Parameter, Signature
+from verifier.records import dataclass
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.instruction import Instruction

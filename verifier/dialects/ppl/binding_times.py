@@ -15,9 +15,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Final, TypeAlias
+
+from verifier.records import dataclass, field
 
 #: inputs with this in their annotation are known when the kernel is compiled (PPL-A02)
 CONSTANT: Final = "constexpr"

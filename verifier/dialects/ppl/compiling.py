@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
 
 from verifier.dialects.ppl import binding_times
 from verifier.dialects.ppl.binding_times import BindingTimes, Hangs, Source, Stage
+from verifier.records import dataclass
 from verifier.source import ir
 from verifier.source.ir import Span
 from verifier.source.project import Module

@@ -7,10 +7,11 @@ so that the order of atoms, and with it every output, depends on the analysed so
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from enum import Enum
 from math import gcd
 from typing import Final, TypeAlias
+
+from verifier.records import dataclass, field
 
 #: ``((atoms ordered by id, coefficient), ...)``, ordered, no zero coefficient
 _Terms: TypeAlias = "tuple[tuple[tuple[Atom, ...], int], ...]"

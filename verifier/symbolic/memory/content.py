@@ -5,10 +5,10 @@ And what operations without operands write, what others pass on.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
+from verifier.records import dataclass
 from verifier.symbolic import expr as E
 from verifier.symbolic.effects import Accumulation, Carried, Effect
 from verifier.symbolic.expr import Expr

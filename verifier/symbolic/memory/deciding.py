@@ -12,9 +12,9 @@ another shape, dtype or lane, and the two meet in bytes alone (``rules/tpu/spoil
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Final
 
+from verifier.records import dataclass
 from verifier.symbolic.effects import Decides, Reads
 from verifier.symbolic.memory.content import stored
 from verifier.symbolic.roles import INDEX

@@ -7,8 +7,8 @@ the class of what it judges, so a rule without a monitor for it hears nothing.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from verifier.records import dataclass
 from verifier.source.ir import Span
 from verifier.symbolic.effects import Accumulation
 from verifier.symbolic.generation import Generation

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from verifier.hardware.engines import Engine
 from verifier.hardware.memories import Buffer
+from verifier.records import dataclass, field
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.effects import Effect

@@ -8,9 +8,9 @@ each block dimension; tiles whose indices are alike for all that it counts share
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 from verifier.hardware.memories import Buffer
+from verifier.records import dataclass, replace
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.tensors import DType, Storage

@@ -8,8 +8,8 @@ may come in an earlier or a later trip.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from verifier.records import dataclass
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.tensors import Loop

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Final
 
+from verifier.records import dataclass, replace
 from verifier.source import apis, ir
 from verifier.symbolic.python import expressions, notes
 from verifier.symbolic.python.model import Builtin, Class, Function, HostType

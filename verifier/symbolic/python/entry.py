@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
-from dataclasses import dataclass, field, replace
 from typing import Final
 
 from verifier.hardware.catalogue import Hardware
+from verifier.records import dataclass, field, replace
 from verifier.source import ir
 from verifier.source.discovery import Enclosing
 from verifier.source.ir import Span

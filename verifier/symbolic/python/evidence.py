@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
 from typing import Final
 
+from verifier.records import dataclass, field, replace
 from verifier.symbolic.python.shapetexts import MOST
 
 #: the rank that a tensor has if nothing is said

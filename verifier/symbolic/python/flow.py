@@ -8,10 +8,10 @@ Other paths of the same statement go on under the opposite condition.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from verifier.records import dataclass, field
 from verifier.source.ir import Span
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.python.heap import Heap

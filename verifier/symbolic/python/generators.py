@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Final
 
+from verifier.records import dataclass
 from verifier.source import ir
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
+from verifier.records import dataclass, field, replace
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr, Sym
 from verifier.symbolic.values import Ref

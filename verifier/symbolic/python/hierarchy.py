@@ -11,9 +11,9 @@ import functools
 import numbers
 import typing
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Final, TypeVar
 
+from verifier.records import dataclass
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.python.heap import UNBOUND, ObjectBox, Scope

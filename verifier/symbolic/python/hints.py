@@ -10,10 +10,10 @@ that is given a tuple where it is None, or whose items are unpacked, is no tenso
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Final
 
+from verifier.records import dataclass, field, replace
 from verifier.source import ir
 from verifier.source.project import Module, Project
 from verifier.source.scopes import bound_by

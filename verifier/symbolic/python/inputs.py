@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import Enum
 
 from verifier.hardware import dtypes as dt
 from verifier.hardware.capabilities import Capability
 from verifier.hardware.catalogue import Hardware
 from verifier.hardware.memories import Buffer
+from verifier.records import dataclass, field
 from verifier.source.ir import Span
 from verifier.source.project import Module
 from verifier.symbolic import expr as E

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from verifier.records import dataclass
 from verifier.symbolic.python.heap import ListBox
 from verifier.symbolic.values import Range
 

@@ -8,9 +8,9 @@ machine that asks (``VM``), of which this file only needs that it says what goes
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+from verifier.records import dataclass
 from verifier.source import ir
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E

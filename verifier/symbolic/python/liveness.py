@@ -7,10 +7,10 @@ and so may names that a nested function sees, which may be read at any time.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
+from verifier.records import dataclass
 from verifier.source import ir
 from verifier.source.scopes import bound_by
 from verifier.symbolic.python.model import Function

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from verifier.records import dataclass, field
 from verifier.source import ir
 from verifier.symbolic.tensors import View
 from verifier.symbolic.values import Ref

@@ -8,9 +8,9 @@ constructor demands of them, the caller has kept.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final, TypeAlias
 
+from verifier.records import dataclass
 from verifier.source import ir
 from verifier.source.project import Module
 from verifier.symbolic import expr as E

@@ -5,9 +5,9 @@ Inputs that others are made of have paths: ``xs[1]`` is an item, ``cfg.tile`` an
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
+from verifier.records import dataclass
 from verifier.symbolic.expr import Expr
 
 

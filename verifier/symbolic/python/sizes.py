@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from verifier.records import dataclass
 from verifier.source import ir
 from verifier.source.scopes import bound_by, names_of_module
 from verifier.symbolic.expr import Expr, Origin, Sym

@@ -10,11 +10,11 @@ from __future__ import annotations
 import contextlib
 import itertools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 from greenlet import GreenletExit, getcurrent, greenlet
 
+from verifier.records import dataclass, field, replace
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.python.flow import Ended, Escape, Exit, Frame, Landing, Wait

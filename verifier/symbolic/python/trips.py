@@ -19,9 +19,9 @@ of trips is a constant, the loop is unrolled instead of forgetting.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import NoReturn
 
+from verifier.records import dataclass, field
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr

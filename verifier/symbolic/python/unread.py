@@ -8,9 +8,9 @@ read.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from verifier.records import dataclass, replace
 from verifier.source import ir
 from verifier.source.scopes import bound_by
 

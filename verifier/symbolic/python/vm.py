@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from verifier.records import dataclass, field
 from verifier.source import ir
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E

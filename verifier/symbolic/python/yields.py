@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from verifier.records import dataclass
 from verifier.source import ir
 from verifier.source.ir import Span
 from verifier.symbolic.python import concrete, handlers, hierarchy, suspended

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 
+from verifier.records import dataclass, field, replace
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic import registers

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from verifier.hardware import dtypes as dt
 from verifier.hardware.engines import Engine
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import QUADRANT, SCALE_ROWS
+from verifier.records import dataclass, replace
 from verifier.symbolic import expr as E
 from verifier.symbolic.effects import (
     ALL,

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final
 
@@ -18,6 +17,7 @@ from verifier.dialects.nki.migration.text import Text, inserted
 from verifier.dialects.nki.signatures import lookup
 from verifier.dialects.nki.versions import GENERATIONS, newer, said
 from verifier.dialects.signature import Parameter, Signature
+from verifier.records import dataclass, replace
 from verifier.symbolic.roles import Takes
 
 #: numbers of enumerations up to 0.2, and the members that they are (NKI-M031)

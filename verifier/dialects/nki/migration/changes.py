@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias
 
+from verifier.records import dataclass, replace
 from verifier.source.ir import Span
 
 #: what a change is about: the rules that report them

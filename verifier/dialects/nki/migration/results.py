@@ -9,12 +9,12 @@ from __future__ import annotations
 import ast
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 
 from verifier.dialects.nki.migration.calls import Form
 from verifier.dialects.nki.migration.text import Text
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
+from verifier.records import dataclass, field, replace
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from verifier.dialects.nki import isa
@@ -30,6 +29,7 @@ from verifier.dialects.nki.migration.text import Text, inserted
 from verifier.dialects.nki.versions import said
 from verifier.dialects.signature import Signature
 from verifier.hardware.memories import Buffer
+from verifier.records import dataclass
 from verifier.source.ir import Span
 from verifier.symbolic.instruction import Trait
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from verifier.dialects.nki import isa
@@ -17,6 +16,7 @@ from verifier.dialects.nki.versions import newer
 from verifier.hardware.capabilities import Capability
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import first_with
+from verifier.records import dataclass
 
 _ON_CHIP: Final = (Buffer.SBUF, Buffer.PSUM)
 _IN_PLACE: Final = {ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply"}

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Final
 
 from verifier.hardware import dtypes as dt
 from verifier.hardware.capabilities import Capability
 from verifier.hardware.engines import Engine
 from verifier.hardware.memories import Buffer
+from verifier.records import dataclass, replace
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.effects import ALWAYS, Call, Decides, Effect, Footprint, Reads, When, Writes

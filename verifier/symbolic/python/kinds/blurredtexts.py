@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Final
 
+from verifier.records import dataclass
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.machine import Call

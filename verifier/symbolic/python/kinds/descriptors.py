@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import types
 import typing
-from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from verifier.records import dataclass, replace
 from verifier.source.ir import Span
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.machine import Call

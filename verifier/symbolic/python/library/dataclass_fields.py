@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import types
-from dataclasses import dataclass
 from typing import Any, Final
 
+from verifier.records import dataclass
 from verifier.source import ir
 from verifier.source.ir import Span
 from verifier.source.outline import BindingKind

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+from verifier.records import dataclass, field, replace
 from verifier.source.ir import Span
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.python import hierarchy
