@@ -202,6 +202,8 @@ class Rule:
     #: no run goes wrong where it is broken, unless a check is an error: it is about what the text
     #: tells its readers, or about what costs time or memory; no status and no precondition has it
     remark: bool = False
+    #: it is about how loops go through a tensor: where they go trip by trip it finds less
+    of_loops: bool = False
     #: of a tensor: what becomes of a result decides, so that it is judged when a run has ended
     by_use: bool = False
     #: needs no inputs: functions that no kernel reaches are judged, too

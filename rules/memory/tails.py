@@ -322,6 +322,7 @@ register(
         ),
         facts=("NKI-X11",),
         on=On.TRACE,
+        of_loops=True,
         check=dropped_tails,
         monitors=(Monitor(Reached, tail_unread, meant=True),),
         replayed=Replayed(Shown.STATED, whole=True),

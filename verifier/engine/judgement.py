@@ -11,7 +11,7 @@ from verifier import rulebase
 from verifier.configuration.contracts import Contract
 from verifier.configuration.showing import text_of
 from verifier.dialects.registry import DIALECTS
-from verifier.engine import admission, diagnostics, judged, obligations, precondition
+from verifier.engine import admission, diagnostics, exactly, judged, obligations, precondition
 from verifier.engine.asserting import Assertions
 from verifier.engine.fixes import Fixer
 from verifier.engine.memo import Outcome
@@ -90,13 +90,9 @@ def judgement(
     clock: Clock,
 ) -> Outcome:
     """Run a kernel, discharge what is demanded of it, and report, each in its share of the time."""
-    entry, target, api = unit.entry, unit.target, unit.api
+    target, api = unit.target, unit.api
     started = time.perf_counter()
-    dialect, generation = DIALECTS[entry.dialect].of(api)
-    end, within = clock.end(Share.INTERPRET), clock.until(Share.INTERPRET)
-    run = interpreted(project, dialect, target, generation, job, solver.decide, end, within)
-    followed = time.perf_counter()
-    found = _judged(run, unit, request, solver, clock)
+    run, found, followed = _settled(project, job, unit, request, solver, clock)
     decided = time.perf_counter()
     unmodelled = tuple(dict.fromkeys(name for name, _ in run.trace.unmodelled))
     cut = _late(found.verdicts, clock, unit)
@@ -155,6 +151,41 @@ def _status(
     if undecided:
         return "unknown"
     return "conditional" if condition.sizes else "verified"
+
+
+def _settled(
+    project: Project,
+    job: Request,
+    unit: Unit,
+    request: report.FileRequest,
+    solver: Solver,
+    clock: Clock,
+) -> tuple[Run, _Judged, float]:
+    """As :func:`_followed`, with short loops trip by trip where that settles what is open."""
+    run, found, followed = _followed(project, job, unit, request, solver, clock)
+    if exactly.is_worth_it(run, found.verdicts):
+        more = Clock(clock.left(Share.DECIDE) / 2)
+        job = replace(job, exactly=True)
+        again, settled, _ = _followed(project, job, unit, request, solver, more)
+        if not (more.cuts or again.late) and exactly.settles(found.verdicts, settled.verdicts):
+            return again, settled, followed
+    return run, found, followed
+
+
+def _followed(
+    project: Project,
+    job: Request,
+    unit: Unit,
+    request: report.FileRequest,
+    solver: Solver,
+    clock: Clock,
+) -> tuple[Run, _Judged, float]:
+    """A run, what came of it, and when it was over (of ``time.perf_counter()``)."""
+    dialect, generation = DIALECTS[unit.entry.dialect].of(unit.api)
+    end, within = clock.end(Share.INTERPRET), clock.until(Share.INTERPRET)
+    run = interpreted(project, dialect, unit.target, generation, job, solver.decide, end, within)
+    followed = time.perf_counter()
+    return run, _judged(run, unit, request, solver, clock), followed
 
 
 def _problems(

@@ -77,6 +77,8 @@ class Request:
     conditions: tuple[tuple[Bool, str], ...] = ()
     #: nothing is known of the arguments: no kernel, but a function that may be called with anything
     opaque: bool = False
+    #: loops of few trips go trip by trip
+    exactly: bool = False
 
     @property
     def definitions(self) -> tuple[ir.FunctionDef, ...]:
@@ -154,6 +156,7 @@ def interpreted(
         deadline=deadline,
     )
     vm.grid_sizes = request.grid
+    vm.exactly = request.exactly
     entry = _Entry(vm, request)
     with within or nullcontext():
         entry.run()

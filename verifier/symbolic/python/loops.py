@@ -208,9 +208,11 @@ class Runner:
     ) -> None:
         vm = self.vm
         traced_once = vm.dialect.traced_once(vm, loop.kind)
-        if exact is not None and not traced_once and suspended.at_hand(vm):
-            exact()  # a generator's stack does not go back to where a trip started
-            return
+        if exact is not None and not traced_once:
+            # (a generator's stack does not go back to where a trip started)
+            if suspended.at_hand(vm) or (vm.exactly and is_short(loop)):
+                exact()
+                return
         GenericLoop(
             vm,
             loop,
@@ -301,6 +303,12 @@ _WAYS: Final[dict[type, Callable[[Runner, Any], None]]] = {
 def iterate(vm: VM, iterable: object, body: Body, span: Span) -> None:
     """Hand each item to ``body`` (a comprehension, a built-in function)."""
     Runner(vm, body, span).run(iterable)
+
+
+def is_short(loop: Loop) -> bool:
+    """Whether a loop may as well go trip by trip: few of them, one after another."""
+    in_order = loop.kind in (LoopKind.RANGE, LoopKind.SEQUENTIAL, LoopKind.STATIC)
+    return in_order and loop.trips.is_const and loop.trips.const <= UNROLL
 
 
 def trips_of(vm: VM, rng: Range, span: Span) -> Expr:

@@ -61,6 +61,8 @@ class State:
         self.unsettled: list[Mark] = []
         #: places of loops that have no closed form, see :class:`.trips.GenericLoop`
         self.foreseen: set[object] = set()
+        #: loops of few trips go trip by trip, see :func:`.loops.is_short`
+        self.exactly = False
         #: where loops stand in which only Python runs
         self.unrolled: set[Span] = set()
         self.base: dict[int, Box] = {}
