@@ -194,6 +194,20 @@ def preceding(earlier: Access, later: Access, *, inside: int = 0) -> Iterator[tu
             yield level, found
 
 
+def following(later: Access, earlier: Access) -> Iterator[Copy]:
+    """The ways in which an access happens after another one, on its tensor, in one program."""
+    instance = tensor(earlier.view)
+    common = common_loops(earlier.loops, later.loops)
+    if later.order > earlier.order:
+        found = copy(later, common, instance=instance)
+        if found is not None:
+            yield found
+    for level in range(common):
+        found = copy(later, level, above=earlier.loops[level].index, instance=instance)
+        if found is not None:
+            yield found
+
+
 def between(write: Access, first: Copy, level: int, later: Access) -> Iterator[Copy]:
     """The ways in which ``write`` happens after ``first`` and before ``later``.
 

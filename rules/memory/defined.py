@@ -27,6 +27,7 @@ from rules.memory.cases import (
     covered_point,
     depends_on,
     dominates,
+    following,
     given,
     same_elements,
 )
@@ -311,6 +312,8 @@ class _Definition:
             if not read.sure and read.demand is not E.FALSE:
                 read.exact = False
             read.defined = E.TRUE
+            if read.stored is not None:
+                self._unless_overwritten(read.stored)
             return
         if not certain or size([read.defined], _LARGEST) > _LARGEST:
             # nothing is said of where it is carried to: what it carries has to be defined
@@ -330,6 +333,23 @@ class _Definition:
         if along and kept:
             read.why = "it is folded with what is defined"
             read.demand = E.or_(read.defined, E.not_(self._elsewhere(along)))
+
+    def _unless_overwritten(self, stored: View) -> None:
+        """What is stored counts where nothing takes its place before the kernel ends."""
+        read, flow = self.read, self.flow
+        store = replace(read.access, view=stored)
+        writes = (w for w in flow.writes.get(id(stored.storage), ()) if w.sets)
+        ways = [way for write in writes for way in following(write.access, store)]
+        if not ways:
+            return
+        formula, exact, _ = covered(ways, stored, self.known.known)
+        if formula is E.FALSE and exact:
+            return
+        if flow.table.uses(stored.storage).reads:  # it may be read before it is overwritten
+            read.exact = False
+            return
+        read.demand = E.or_(read.demand, formula)
+        read.exact = read.exact and exact
 
     def _told(self) -> bool:
         """Whether it can be said which elements are undefined that it is carried to."""

@@ -15,7 +15,7 @@ from verifier.symbolic.memory.content import stored_to
 from verifier.symbolic.memory.deciding import USED, undescribed
 from verifier.symbolic.memory.index import Access, is_matmul
 from verifier.symbolic.memory.index import Index as Table
-from verifier.symbolic.tensors import Storage, StorageKind, View
+from verifier.symbolic.tensors import Axis, Storage, StorageKind, View
 from verifier.symbolic.trace import Operation
 
 
@@ -32,6 +32,9 @@ class Read:
     fate: Carried | Folded | None = None
     to: str = ""
     sure: bool = True
+    #: the part of a tensor of the caller's that it is stored to, by its own axes, if that may yet
+    #: be overwritten before the caller sees it
+    stored: View | None = None
     #: the element that its axes name is defined; free of all symbols but those of the access
     defined: Bool = E.TRUE
     #: what must hold where it decides; other symbols in it stand for anything
@@ -153,7 +156,7 @@ class Seen:
             if elsewhere is not E.FALSE:
                 yield Read(narrowed(access, elsewhere, None), why, sure=False)
                 access = narrowed(access, fits, None)
-            yield Read(access, why, sure=sure)
+            yield Read(access, why, sure=sure, stored=self._stored(access, fate, target))
             return
         if not target.exact:
             yield Read(access, USED, sure=False)
@@ -168,6 +171,30 @@ class Seen:
             yield Read(other, USED, fate, fate.to, sure=False)
             access = narrowed(access, fits, None)
         yield Read(access, fate=fate, to=fate.to)
+
+    def _stored(self, access: Access, fate: Carried | Folded, target: View) -> View | None:
+        """A target by the axes of what is copied there; None: it is not known, or others see it."""
+        if self._table.trace.grid or target.storage.kind is StorageKind.INPUT or not target.exact:
+            return None
+        place = place_in(fate, access.operation, index_of(target))
+        axes = access.view.axes
+        if place is None or len(place) != len(axes):
+            return None
+        by: dict[E.Sym, Axis] = {}
+        for axis, at in zip(axes, place, strict=True):
+            symbol = None if at is None else at.as_atom()
+            if isinstance(symbol, E.Sym):
+                by[symbol] = axis
+        wide = (axis.symbol for axis in target.axes if axis.size is not E.const(1))
+        if any(symbol not in by for symbol in wide):
+            return None
+        put = E.Substitution({symbol: axis.index for symbol, axis in by.items()})
+        return replace(
+            target,
+            axes=tuple(by.get(axis.symbol, axis) for axis in target.axes),
+            coords=tuple(map(put.expr, target.coords)),
+            mask=put.bool(target.mask),
+        )
 
     def _visible(self, storage: Storage) -> bool:
         seen = storage.kind is StorageKind.INPUT or storage.buffer is Buffer.SHARED_HBM

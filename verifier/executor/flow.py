@@ -21,6 +21,7 @@ from verifier.hardware.memories import Buffer
 from verifier.records import dataclass, field
 from verifier.source.ir import Span
 from verifier.symbolic.effects import ACCUMULATORS, AccumulatorFile
+from verifier.symbolic.memory.content import stored_to
 from verifier.symbolic.memory.events import Origin, UndefinedRead
 from verifier.symbolic.roles import INDEX
 from verifier.symbolic.tensors import StorageKind
@@ -43,12 +44,14 @@ Postponed: TypeAlias = Callable[[Bound, Origin], bool]
 class Origins:
     """The first reads of what is not defined, which elements remember by number (from 1 on)."""
 
-    __slots__ = ("_known", "_meet", "_numbers")
+    __slots__ = ("_known", "_meet", "_numbers", "_stored")
 
     def __init__(self, meet: Callable[[object], bool]) -> None:
         self._known: list[tuple[Origin, ...]] = []
         self._numbers: dict[tuple[Origin, ...], int] = {}
         self._meet = meet
+        #: tensors of the caller's, and where something of each number was stored to them
+        self._stored: dict[int, tuple[Memory, dict[int, Span]]] = {}
 
     def number(self, *origins: Origin) -> int:
         """Of first reads that became one element."""
@@ -75,6 +78,24 @@ class Origins:
         for number in np.unique(lost):
             for origin in self._known[int(number) - 1] if number > 0 else ():
                 self._meet(UndefinedRead(origin, use, why))
+
+    def keep(self, memory: Memory, lost: Lost, use: Span) -> None:
+        """Elements that are undefined by these reads are stored; they may yet be overwritten."""
+        _, uses = self._stored.setdefault(id(memory), (memory, {}))
+        for number in np.unique(lost[lost > 0]):
+            uses.setdefault(int(number), use)
+
+    def told(self, memory: Memory) -> bool:
+        """Whether :meth:`ended` says what is undefined in a tensor."""
+        return id(memory) in self._stored
+
+    def ended(self) -> None:
+        """What was stored and is there at the end counts."""
+        for memory, uses in self._stored.values():
+            whole = memory.template.whole
+            lost = np.where(memory.undefined(whole), memory.reads(whole), 0)
+            for number, use in uses.items():
+                self.blame(np.where(lost == number, lost, 0), use, stored_to(memory.name))
 
     def decided(self, operation: Operation, role: str, found: Bound, why: str) -> None:
         """A read of which nothing may be undefined."""
@@ -144,7 +165,7 @@ class Steps:
 class Flow:
     """What one operation makes undefined: collected before it runs, noted down after."""
 
-    __slots__ = ("_bounds", "_lost", "_moves", "_origins", "_postponed", "_steps")
+    __slots__ = ("_bounds", "_lost", "_moves", "_origins", "_overwrites", "_postponed", "_steps")
 
     def __init__(
         self,
@@ -153,8 +174,11 @@ class Flow:
         moves: Moves,
         steps: Steps,
         bounds: Mapping[str, Bound],
+        overwrites: bool,
     ) -> None:
         self._origins = origins
+        #: whether what is stored may be overwritten before anybody else sees it
+        self._overwrites = overwrites
         self._postponed = postponed
         self._moves = moves
         self._steps = steps
@@ -252,7 +276,7 @@ class Flow:
         if target.memory.beyond and not outward:
             return  # its elements are not followed
         if route.index is None and outward and route.part.sure:
-            self._fault(part, f"it is stored to `{target.memory.name}`")
+            self._fault(part, stored_to(target.memory.name))
             return
         if route.index is None:
             if not whole:
@@ -305,10 +329,14 @@ class Flow:
         place = self._bounds[to].place
         if isinstance(place, Gather) and place.mask is not None:
             lost = np.where(place.mask, lost, 0)
+        memory = self._bounds[to].memory
         if not outward:
             self._add(to, lost)
+        elif bool(lost.any()) and self._overwrites and _may_be_overwritten(memory):
+            self._origins.keep(memory, lost, self._steps.operation.span)
+            self._add(to, lost)
         elif bool(lost.any()):
-            self._fault(lost, f"it is stored to `{self._bounds[to].memory.name}`")
+            self._fault(lost, stored_to(memory.name))
 
     def _add(self, role: str, lost: Lost) -> None:
         known = self._lost.get(role)
@@ -339,6 +367,11 @@ def _leaves(memory: Memory) -> bool:
     """Whether others than this kernel read a tensor: what is stored there counts."""
     template = memory.template
     return template.buffer is Buffer.SHARED_HBM or template.kind is StorageKind.INPUT
+
+
+def _may_be_overwritten(memory: Memory) -> bool:
+    """Whether the caller sees a tensor when all is over, and its elements are followed."""
+    return memory.template.kind is StorageKind.ALLOC and not (memory.beyond or memory.untracked)
 
 
 def _there(place: Geometry | Gather) -> Mask:

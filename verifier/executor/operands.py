@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -522,7 +523,8 @@ def _undefined(machine: ConcreteMachine, steps: Steps, bounds: dict[str, Bound])
 
 def _flow(machine: ConcreteMachine, steps: Steps, bounds: dict[str, Bound]) -> Flow:
     moves = partial(_moved, machine, steps, bounds)
-    return Flow(machine.origins, machine.postponed, moves, steps, bounds)
+    alone = prod(machine.program.grid) <= 1
+    return Flow(machine.origins, machine.postponed, moves, steps, bounds, alone)
 
 
 _meanings: dict[str, Callable[[Operation, Any], None]] = {}

@@ -285,6 +285,7 @@ def _finish(
     trace.returns.append(((), tuple(tensor.as_view for tensor in returned), span))
     machine.accumulators.ended()
     machine.meet(Ended(trace, any(tensor.memory.written for tensor in inputs)))
+    machine.origins.ended()
     results = {id(tensor.memory): tensor.memory for tensor in returned}
     for memory in results.values():
         if memory.template.kind is StorageKind.ALLOC:
@@ -302,7 +303,9 @@ def _written(machine: ConcreteMachine, memory: Memory) -> None:
         whole = memory.template.whole
         undefined = memory.undefined(whole)
         lost = np.where(undefined, memory.reads(whole), 0)
-        machine.origins.blame(lost, memory.span, f"it is in `{memory.name}`, which is returned")
+        if not machine.origins.told(memory):
+            why = f"it is in `{memory.name}`, which is returned"
+            machine.origins.blame(lost, memory.span, why)
         missing = int((undefined & (lost == 0)).sum())
         machine.meet(Returned(memory.storage, missing))
 
