@@ -28,7 +28,7 @@ from verifier.source.discovery import KernelEntry
 from verifier.source.project import Binding, Module, Project
 from verifier.symbolic import expr as E
 from verifier.symbolic.python.entry import Request, Run, interpreted
-from verifier.symbolic.trace import LATE, SAID, Assumption, AssumptionKind, LedgerKind
+from verifier.symbolic.trace import LATE, SAID, Assumption, AssumptionKind, LedgerKind, Trace
 
 #: entries of the ledger that only the device or the caller can settle: they are listed
 _STATED: Final = (LedgerKind.RUNTIME, LedgerKind.CALLER)
@@ -118,7 +118,6 @@ def judgement(
     with clock.until(Share.REPORT):
         problems.extend(_problems(found, condition, parts, Fixer(project, api), unit, request))
     late = _late(found.verdicts, clock, unit)
-    calls, missing = run.trace.calls, len(run.trace.unmodelled)
     statistics = _statistics(solver, found.verdicts) if request.statistics else {}
     if request.statistics:
         statistics["times_ms"] = {
@@ -128,7 +127,7 @@ def judgement(
     kernel = replace(
         unit.bare(_status(found.verdicts, parts, bool(unsettled or late), condition)),
         obligations=_counts(found.verdicts),
-        calls=report.CallCounts(calls, calls - missing, unmodelled),
+        calls=_calls(run.trace, unmodelled),
         assumptions=found.assumptions,
         reasons=(*found.reasons, *late),
         time_ms=round(1000 * (time.perf_counter() - started), 3),
@@ -138,6 +137,10 @@ def judgement(
         late=bool(clock.cuts) or run.late,
     )
     return Outcome(kernel, tuple(report.deduplicate(problems)), statistics)
+
+
+def _calls(trace: Trace, unmodelled: tuple[str, ...]) -> report.CallCounts:
+    return report.CallCounts(trace.calls, trace.calls - len(trace.unmodelled), unmodelled)
 
 
 def _status(
