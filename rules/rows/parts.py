@@ -427,4 +427,30 @@ SUMS: Final = (
     ),
 )
 
-ROWS: Final = (*DESCRIPTORS, *COMMANDS, *VIEWS, *RANKS, *SUMS)
+ALONE: Final = (
+    _row(
+        "accumulator-unread",
+        "AC06",
+        f"{_ONE}nisa.activation(dst=r, op=nl.exp, data=a_t, reduce_op=nl.add, "
+        f"{_RESET}{{{{||, reduce_res=sums}}}})",
+    ),
+    Row(
+        "load-store-operands",
+        "L20",
+        "a: float32[96, 40], v: float32[96]",
+        RESULT,
+        "#bare\nt = nl.load(a)\nu = nl.load({{v||v.reshape((96, 1))}})\nnl.store(out, t)",
+        "0.4",
+    ),
+    Row(
+        "api-removed",
+        "L55",
+        INPUT,
+        RESULT,
+        "u = {{a_t - a_t||a_t}}\nnisa.tensor_copy(dst=r, src=a_t)",
+        "0.6",
+        "trn3",
+    ),
+)
+
+ROWS: Final = (*ALONE, *DESCRIPTORS, *COMMANDS, *VIEWS, *RANKS, *SUMS)
