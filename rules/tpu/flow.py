@@ -262,6 +262,17 @@ class Section:
         return at(use, E.Substitution(table), *facts)
 
 
+def from_whole_sections(trace: Trace) -> list[Operation]:
+    """The operations behind the end of a section whose start is not among them."""
+    ops = in_order(trace)
+    for position, op in enumerate(ops):
+        if Trait.STARTS_PARALLEL in kit.traits(op):
+            break
+        if Trait.ENDS_PARALLEL in kit.traits(op):
+            return ops[position + 1 :]
+    return ops
+
+
 def sections(trace: Trace) -> Iterator[Section]:
     """The parallel sections, each with what its loops repeat."""
     ops = in_order(trace)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import groupby
 from typing import Final
 
@@ -13,10 +14,11 @@ from rules.tpu.kit import function, words
 from verifier.dialects.names import OKK
 from verifier.hardware.chips import Chip
 from verifier.records import dataclass
-from verifier.rulebase import Check, Note, On, Rule, register
+from verifier.rulebase import Check, Monitor, Note, On, Rule, register
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool
 from verifier.symbolic.lanes import LocalTensor
+from verifier.symbolic.memory.events import Stretch
 from verifier.symbolic.tensors import Loop
 from verifier.symbolic.trace import Trace
 
@@ -168,6 +170,21 @@ def _replaces(chip: Chip, write: LocalTensor, read: LocalTensor) -> Bool:
 def live_overlap(trace: Trace, chip: Chip) -> Iterable[Check]:
     """Per read and write in between: no write reaches over the edge of what is still to be read,
     and none is for another operand of the function that reads."""
+    yield from _overlaps(trace, chip)
+
+
+def overlap_in_run(event: Stretch, chip: Chip) -> Iterator[Check]:
+    """As :func:`live_overlap`, of what a run reads, as far as it was written shortly before."""
+    trace = event.trace
+    if event.cut:
+        trace = replace(trace, operations=flow.from_whole_sections(trace))
+    for check in _overlaps(trace, chip, event):
+        if check.predicate is not E.TRUE:
+            yield check
+
+
+def _overlaps(trace: Trace, chip: Chip, run: Stretch | None = None) -> Iterator[Check]:
+    """``run``: that of which the trace is a part."""
     table: Uses = flow.uses(trace)
     sections = {
         id(op): number
@@ -177,9 +194,11 @@ def live_overlap(trace: Trace, chip: Chip) -> Iterable[Check]:
     told: set[tuple[int, ...]] = set()
     for _, group in groupby(table.reads, key=lambda read: id(read.operation)):
         reads = list(group)
-        for read in reads:
+        for read in reads if run is None or reads[0].order >= run.since else ():
             others = [other for other in reads if other.touch.role != read.touch.role]
-            for check, key in _of_read(chip, read, table, sections, _Others(chip, table, others)):
+            sure = run is not None and run.cut
+            rest = _Others(chip, table, others)
+            for check, key in _of_read(chip, read, table, sections, rest, sure=sure):
                 if check.predicate is not E.TRUE:
                     yield check
                 elif key not in told:
@@ -188,10 +207,18 @@ def live_overlap(trace: Trace, chip: Chip) -> Iterable[Check]:
 
 
 def _of_read(
-    chip: Chip, read: Use, table: Uses, sections: Mapping[int, int], others: _Others
+    chip: Chip,
+    read: Use,
+    table: Uses,
+    sections: Mapping[int, int],
+    others: _Others,
+    *,
+    sure: bool,
 ) -> Iterator[tuple[Check, tuple[int, ...]]]:
+    """``sure``: the write that a read is about is certain, or not looked for any further."""
     source = source_of(chip, read, table.writes)
-    for each in [source] if source is not None else _possible(chip, read, table.writes):
+    possible = () if sure else _possible(chip, read, table.writes)
+    for each in [source] if source is not None else possible:
         for write in _between(read, each, table.writes, sections):
             if kit.same_place(write.tensor, each.write.tensor):
                 continue
@@ -417,6 +444,7 @@ register(
         facts=("ADR-11", "BUG-03", "OKK-X07", "ADR-07"),
         on=On.TRACE,
         check=live_overlap,
+        monitors=(Monitor(Stretch, overlap_in_run),),
         dialects=(OKK,),
         sources=("OKKernel manual, layout", "OKKernel manual, programming_device"),
         failing=_OVERLAP[0],

@@ -9,7 +9,6 @@ from typing import Final
 from rules.memory.capacity import Limit, first_excess, peak_checks, totals
 from rules.memory.order import Barriers, Foreign, disordered, reader, reads_of_others
 from rules.tpu.ppl_kit import declare, example
-from verifier.hardware import dtypes as dt
 from verifier.hardware.chips import Chip
 from verifier.hardware.memories import Buffer
 from verifier.rulebase import COMPILED, Check, Monitor, Note, On, Replayed, Shown
@@ -19,13 +18,14 @@ from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.memory.events import (
     CoresMet,
     LanesLived,
+    SharedLived,
     StagesShared,
     UndefinedLanes,
 )
 from verifier.symbolic.memory.index import index
 from verifier.symbolic.memory.lives import crosses_stages, pipelined
-from verifier.symbolic.memory.sizes import lane_bytes
-from verifier.symbolic.tensors import Storage, StorageKind
+from verifier.symbolic.memory.sizes import lane_bytes, whole_bytes
+from verifier.symbolic.tensors import StorageKind
 from verifier.symbolic.trace import Trace
 
 # ----------------------------------------------------------------------------- capacity
@@ -62,7 +62,7 @@ def _lanes(chip: Chip) -> Limit:
 def _shared(chip: Chip) -> Limit:
     """The memory that cores share, as a capacity."""
     return Limit(
-        _bytes,
+        whole_bytes,
         chip.l2_bytes,
         "bytes",
         f"L2 memory of {chip.name}",
@@ -70,13 +70,6 @@ def _shared(chip: Chip) -> Limit:
         "keep in global memory what does not fit, or share smaller blocks",
         together=True,
     )
-
-
-def _bytes(storage: Storage) -> Expr:
-    total = storage.dtype.bits
-    for size in storage.shape:
-        total = total * size
-    return E.ceildiv(total, dt.BYTE)
 
 
 def fitting(trace: Trace, chip: Chip) -> tuple[Bool, ...]:
@@ -99,6 +92,12 @@ def shared_capacity(trace: Trace, chip: Chip) -> Iterable[Check]:
 def lanes_lived(event: LanesLived, chip: Chip) -> Iterator[Check]:
     """As :func:`local_capacity`, of the tensors of a run."""
     yield from first_excess(event.lives, _lanes(chip))
+
+
+def shared_lived(event: SharedLived, chip: Chip) -> Iterator[Check]:
+    """As :func:`shared_capacity`, of the tensors of a run."""
+    if chip.l2_bytes:
+        yield from first_excess(event.lives, _shared(chip))
 
 
 # ----------------------------------------------------------------------------- pipelines
@@ -381,5 +380,6 @@ declare(
     _SHARED_FITS.replace("2048", "4096"),
     _SHARED_FITS,
     gather=True,
-    replayed=COMPILED,
+    monitors=(Monitor(SharedLived, shared_lived),),
+    replayed=Replayed(Shown.AT_THE_END),
 )

@@ -21,7 +21,7 @@ from verifier.hardware import dtypes as dt
 from verifier.report.model import Diagnostic, KernelReport
 from verifier.rulebase import Shown, all_rules
 from verifier.source.ir import Span
-from verifier.symbolic.memory.events import LanesLived, Lived
+from verifier.symbolic.memory.events import LanesLived, Lived, SharedLived
 
 #: rules that no run breaks
 UNJUDGED = frozenset(rule.id for rule in all_rules() if rule.replayed.shown is Shown.NEVER)
@@ -33,7 +33,9 @@ NOT_RUN = UNJUDGED - {"no-admitted-input"} | {
 
 #: rules of what is live at once: a run tells the first excess, the check the largest one
 TOGETHER = frozenset(
-    rule.id for rule in all_rules() if any(m.event in (Lived, LanesLived) for m in rule.monitors)
+    rule.id
+    for rule in all_rules()
+    if any(m.event in (Lived, LanesLived, SharedLived) for m in rule.monitors)
 )
 
 NEEDED = " (needed, not said)"

@@ -19,6 +19,7 @@ from verifier.executor.flow import Origins
 from verifier.executor.memory import Bound, Memory, Template
 from verifier.executor.programs import Plans, Program
 from verifier.executor.records import Record
+from verifier.executor.stretches import Stretches
 from verifier.executor.watch import WATCHED, Watch
 from verifier.hardware import dtypes as dt
 from verifier.hardware.catalogue import Hardware
@@ -39,6 +40,7 @@ from verifier.symbolic.memory.events import (
     Life,
     Origin,
     Returned,
+    Stretch,
     UndefinedLanes,
     UndefinedRead,
 )
@@ -192,6 +194,7 @@ class ConcreteMachine:
         #: what TPU kernels did, for the rules that look at all of it
         self.trace: list[Operation] = []
         self.storages: list[Storage] = []
+        self.stretches = Stretches(self) if Stretch in self.rules.monitors else None
         self._accused: list[tuple[Rule, Storage]] = []  # results: what becomes of them decides
         known = plans if plans is not None else Plans()
         self.plans, self.kept = known.calls, known.kept
@@ -386,6 +389,8 @@ class ConcreteMachine:
         self.emitted += 1
         if self.traced:
             self.trace.append(operation)
+        if self.stretches is not None:
+            self.stretches.add(operation)
         self.judge_operation(operation)
         self._execute(self, operation)
 

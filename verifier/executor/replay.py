@@ -40,7 +40,7 @@ from verifier.hardware import dtypes as dt
 from verifier.records import dataclass
 from verifier.report import model as report
 from verifier.rulebase import Rule, Shown
-from verifier.symbolic.memory.events import LanesLived, Lived
+from verifier.symbolic.memory.events import LanesLived, Lived, SharedLived
 from verifier.symbolic.python.pins import argument_path, item_path
 from verifier.symbolic.values import AddressType
 
@@ -64,7 +64,7 @@ _LAUNCH: Final = ("num_programs(", "get_core_num(", "get_group_num(")
 #: how runs end that do not come to their end with these arguments
 _REFUSALS: Final = ("raised", "misuse", "unsupported")
 #: what shows before the end of a run, or in one that does not come to its end
-_GROWS: Final = frozenset({Lived, LanesLived})
+_GROWS: Final = frozenset({Lived, LanesLived, SharedLived})
 #: how many iterations of a loop to run at its beginning: what shows in few shows quickly
 _ABRIDGED: Final = (1, 3)
 #: of a loop that the finding is about: what it has to do with others shows in neighbours

@@ -81,6 +81,8 @@ class BufferStorage(Storage):
     life: Life = field(default_factory=Life)
     #: the run of a pipelined loop that it was made in, and on which core
     pipeline: tuple[object, ...] | None = None
+    #: the core that made it, as a launch numbers them
+    core: tuple[int, ...] = ()
 
 
 def buffer(
@@ -127,6 +129,7 @@ def allocated(machine: ConcreteMachine, storage: Storage, span: Span) -> View:
         UnsupportedError: its extents or its dtype are not known here.
     """
     made = BufferStorage(**{name: getattr(storage, name) for name in _FIELDS})
+    made.core = machine.program.index
     shape = tuple(number(extent) for extent in storage.shape)
     size = itemsize(machine, storage.dtype)
     if storage.buffer is Buffer.LOCAL:

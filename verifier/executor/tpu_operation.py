@@ -285,7 +285,7 @@ def _there(machine: ConcreteMachine, memory: ByteMemory, place: Place) -> Place:
 
 
 def _lives(machine: ConcreteMachine, operation: Operation, storage: Storage) -> None:
-    if isinstance(storage, BufferStorage) and storage.lane_bytes:
+    if isinstance(storage, BufferStorage) and storage.buffer in (Buffer.LOCAL, Buffer.L2):
         storage.life.used(operation.order, operation.engine)
 
 

@@ -21,6 +21,7 @@ from verifier.executor.semantics.casts import NUMPY
 from verifier.executor.tensors import Pointee, Pointer
 from verifier.executor.tpu import BufferStorage
 from verifier.hardware.engines import Engine
+from verifier.hardware.memories import Buffer
 from verifier.records import dataclass, field
 from verifier.rulebase import Shown
 from verifier.source.ir import Span
@@ -30,9 +31,10 @@ from verifier.symbolic.memory.events import (
     Filled,
     LaneLife,
     LanesLived,
+    SharedLived,
     Wasted,
 )
-from verifier.symbolic.memory.sizes import lane_bytes
+from verifier.symbolic.memory.sizes import lane_bytes, whole_bytes
 from verifier.symbolic.tensors import Mark
 from verifier.symbolic.trace import Trace
 
@@ -181,6 +183,8 @@ def finish(machine: ConcreteMachine, given: Given, span: Span) -> None:
                 continue
             for check in rulebase.run(rule, machine.hardware, trace):
                 machine.judge(rule, check)
+    if machine.stretches is not None:
+        machine.stretches.tell()
     capacity(machine)
     _filled(machine, given, span)
     if not any(True for _ in given.results()):
@@ -235,6 +239,20 @@ def capacity(machine: ConcreteMachine) -> None:
         last = max(last, *(storage.life.last for storage in group))
         lives.append(_life(group[0], first, last, size))
     machine.meet(LanesLived(lives))
+    machine.meet(SharedLived(list(_in_shared_memory(machine))))
+
+
+def _in_shared_memory(machine: ConcreteMachine) -> Iterator[LaneLife]:
+    """What cores share, which is there once for all of them: as the first one uses it (PPL-A07)."""
+    first: tuple[int, ...] | None = None
+    for storage in machine.storages:
+        if not isinstance(storage, BufferStorage) or storage.buffer is not Buffer.L2:
+            continue
+        first = storage.core if first is None else first
+        if storage.core == first:
+            life = storage.life
+            begin, end = life.first or storage.order, life.last or storage.order
+            yield _life(storage, begin, end, whole_bytes(storage).const)
 
 
 def _taken(machine: ConcreteMachine, storage: BufferStorage) -> int:

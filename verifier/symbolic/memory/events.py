@@ -341,7 +341,7 @@ class Lived:
 
 @dataclass(frozen=True, slots=True)
 class LaneLife:
-    """A tensor in the lanes of a TPU, from its first to its last use, and the bytes it takes."""
+    """A tensor on a TPU, from its first to its last use, and the bytes it takes (in a lane)."""
 
     name: str
     span: Span
@@ -357,6 +357,25 @@ class StagesShared:
     name: str
     made: Span
     span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Operations of a run one after the other; those from the order ``since`` on are new.
+
+    ``cut``: there were others before them.
+    """
+
+    trace: Trace
+    since: int
+    cut: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SharedLived:
+    """The tensors in the memory that cores share, likewise; sizes are those of all of it."""
+
+    lives: Sequence[LaneLife]
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from verifier.hardware import dtypes as dt
 from verifier.hardware.chips import Chip
 from verifier.hardware.targets import Target
 from verifier.symbolic import expr as E
@@ -19,6 +20,14 @@ def banks(storage: Storage, target: Target) -> Expr:
     for extent in storage.shape[axis + 1 :]:
         per_block = per_block * extent
     return blocks * -((-per_block) // target.psum_bank_bytes)
+
+
+def whole_bytes(storage: Storage) -> Expr:
+    """Bytes that all elements of a tensor take, one after the other."""
+    total = storage.dtype.bits
+    for size in storage.shape:
+        total = total * size
+    return E.ceildiv(total, dt.BYTE)
 
 
 def lane_bytes(chip: Chip, storage: Storage) -> Expr:

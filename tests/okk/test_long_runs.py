@@ -1,0 +1,57 @@
+"""Overwritten tensors are found in runs however many operations went before."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from verifier.cli.main import main
+
+KERNEL = """\
+from dataclasses import dataclass
+import okk
+
+
+@dataclass
+class Params:
+    output: okk.SystemAddr
+    data: okk.SystemAddr
+    trips: int
+    width: int
+
+
+@okk.kernel(Params)
+def blend(args):
+    okk.initialize()
+    shape = okk.dim4(1, 64, 3, args.width)
+    {before}
+    for i in range(args.trips):
+        okk.gdma_32bit_cpy_S2L(0, args.data, shape, None, None)
+        okk.gdma_32bit_cpy_L2S(args.output, 0, shape, None, None)
+    {after}
+    okk.gdma_32bit_cpy_S2L(0, args.data, shape, None, None)
+    okk.gdma_32bit_cpy_S2L(384, args.data, shape, None, None)
+    okk.bdc_add(4096, 0, 384, shape, None, None, None)
+    okk.gdma_32bit_cpy_L2S(args.output, 4096, shape, None, None)
+    okk.poll()
+"""
+PLAIN = {"before": "pass", "after": "pass"}
+#: the section begins long before what is looked at
+PARALLEL = {"before": "okk.parallel_start()", "after": "okk.parallel_end()"}
+
+
+@pytest.mark.parametrize("around", [PLAIN, PARALLEL], ids=["plain", "parallel"])
+@pytest.mark.parametrize("trips", [3, 97, 100, 140])
+@pytest.mark.parametrize(("width", "overlap"), [(32, False), (33, True)])
+def test_the_last_operations_are_judged(
+    width: int, overlap: bool, trips: int, around: dict[str, str], tmp_path: Path, capsys: object
+) -> None:
+    path = tmp_path / "kernel.py"
+    path.write_text(KERNEL.format(**around), encoding="utf-8")
+    given = [f"--arg={name}=fp32[64,{3 * width}]" for name in ("output", "data")]
+    given += [f"--arg=trips={trips}", f"--arg=width={width}"]
+    ended = main(["run", f"{path}::blend", *given, "--shapes-only"])
+    said = capsys.readouterr().out  # type: ignore[attr-defined]
+    assert ("okk-live-overlap" in said) is overlap, said
+    assert ended == (1 if overlap else 0)
