@@ -3,23 +3,26 @@
 An obligation fails for some inputs where some iteration, element or point breaks it. Without these
 (:mod:`verifier.solver.elimination`) what is left speaks of inputs and the grid alone, and its
 negation is the condition: nothing weaker prevents the failure. Where they cannot be eliminated,
-candidates are tried, which a proof shows to suffice and nothing shows to be needed.
+candidates are tried, which a proof shows to suffice; what is demanded of the last and the first element
+may show them to be needed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from verifier.records import dataclass
 from verifier.solver.elimination import exists
 from verifier.solver.query import Query
 from verifier.solver.solver import Solver
-from verifier.solver.terms import divisors
+from verifier.solver.terms import divisors, walk
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import FALSE, TRUE, Bool, Expr, Sym
 
 #: candidates that are tried for one obligation
 _TRIED = 24
+#: names and operators of a condition that is still one to read, and where it divides by no number
+_LEGIBLE, _BY_SIZES = 32, 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,15 +54,8 @@ def weakest(
         clauses = [_without_excluded(E.not_(case), given, solver) for case in found]
         needed = [clause for clause in clauses if solver.decide(given, clause) is not True]
         return Weakest(E.and_(*needed), exact)
-    for candidate in _candidates(goal, local, solver):
-        if candidate is FALSE or candidate is TRUE or not of_given(candidate):
-            continue
-        facts = (*base, *local, candidate)
-        if not solver.check(Query(facts, goal)).proved:
-            continue
-        if solver.check(Query((*given, candidate), FALSE)).refuted:
-            return Weakest(candidate, False)
-    return _on_more_programs(goal, (*given, *local), solver)
+    tried = _tried(goal, local, given, solver, exact=exact)
+    return tried or _on_more_programs(goal, (*given, *local), solver)
 
 
 def _on_more_programs(goal: Bool, facts: Sequence[Bool], solver: Solver) -> Weakest | None:
@@ -118,6 +114,131 @@ def _without_excluded(clause: Bool, given: tuple[Bool, ...], solver: Solver) -> 
 
 
 # ------------------------------------------------------------------ where there is no formula
+
+
+def _tried(
+    goal: Bool, local: Sequence[Bool], given: tuple[Bool, ...], solver: Solver, *, exact: bool
+) -> Weakest | None:
+    """A condition that suffices, if there is one that is needed, too.
+
+    What is demanded at a place that the inputs say is needed: of the last element, say. Where it
+    implies a candidate, nothing weaker suffices; no more does it where it suffices itself.
+    """
+    found = _sufficient(goal, local, given, solver)
+    if not exact:
+        return None if found is None else Weakest(found, False)
+    demands = list(_at_ends(goal, local, given, solver))
+    if found is not None:
+        demands += _at_model(goal, local, (*given, E.not_(found)), solver)
+        if any(solver.check(Query((*given, demand), found)).proved for demand in demands):
+            return Weakest(found, True)
+    for demand in sorted(demands, key=_size):
+        if _is_legible(demand) and _suffices(demand, goal, local, given, solver):
+            return Weakest(demand, True)
+    return None if found is None else Weakest(found, False)
+
+
+def _sufficient(
+    goal: Bool, local: Sequence[Bool], given: tuple[Bool, ...], solver: Solver
+) -> Bool | None:
+    """The first candidate that suffices."""
+    for candidate in _candidates(goal, local, solver):
+        if candidate is FALSE or candidate is TRUE or not of_given(candidate):
+            continue
+        if _suffices(candidate, goal, local, given, solver):
+            return candidate
+    return None
+
+
+def _suffices(
+    candidate: Bool, goal: Bool, local: Sequence[Bool], given: tuple[Bool, ...], solver: Solver
+) -> bool:
+    """Whether some inputs meet a candidate, and none of these breaks the goal."""
+    if not solver.check(Query((*given, *local, candidate), goal)).proved:
+        return False
+    return solver.check(Query((*given, candidate), FALSE)).refuted
+
+
+def _at_ends(
+    goal: Bool, local: Sequence[Bool], given: tuple[Bool, ...], solver: Solver
+) -> Iterator[Bool]:
+    """What is demanded of the last and of the first of all iterations, elements and points."""
+    private = _private((goal, *local))
+    for last in (True, False):
+        values: dict[Sym, Expr] = {}
+        for symbol in private:
+            value = _upper(symbol, local) if last else E.const(symbol.lo or 0)
+            if value is not None:
+                values[symbol] = value
+        for _ in private:  # a bound may speak of others
+            at = E.Substitution(values)
+            values = {symbol: at.expr(value) for symbol, value in values.items()}
+        found = _demanded(goal, local, values)
+        if found is not None:
+            yield _without_known(found, given, solver)
+
+
+def _without_known(term: Bool, given: tuple[Bool, ...], solver: Solver) -> Bool:
+    """A conjunction without what is known, or follows from the rest of it."""
+    kept = list(term.args) if term.kind is E.BoolKind.AND else [term]
+    for part in reversed(kept[:]):
+        rest = [other for other in kept if other is not part]
+        if solver.decide((*given, *rest), part) is True:
+            kept = rest
+    return E.and_(*kept)
+
+
+def _at_model(
+    goal: Bool, local: Sequence[Bool], facts: tuple[Bool, ...], solver: Solver
+) -> Iterator[Bool]:
+    """What is demanded where a counterexample has its fault."""
+    model = solver.check(Query((*facts, *local), goal)).model
+    if model is not None:
+        private = _private((goal, *local))
+        values = {s: E.const(int(model[s.name])) for s in private if s.name in model}
+        found = _demanded(goal, local, values)
+        if found is not None:
+            yield found
+
+
+def _is_legible(demand: Bool) -> bool:
+    """Whether somebody wants to read a condition, and the solver is done with it soon."""
+    by_sizes = any(isinstance(i, E.Div) and not i.den.is_const for i in walk(demand))
+    return _size(demand) <= (_BY_SIZES if by_sizes else _LEGIBLE)
+
+
+def _size(term: Bool | Expr) -> int:
+    """How many names and operators a formula takes, about."""
+    if isinstance(term, Bool):
+        own = 0 if term.expr is None else _size(term.expr)
+        return own + sum(map(_size, term.args))
+    return sum(1 + sum(map(_size, atom.children())) for mono, _ in term.terms for atom in mono)
+
+
+def _private(terms: Sequence[Bool]) -> list[Sym]:
+    return list(dict.fromkeys(s for t in terms for s in t.free() if s.origin not in E.GIVEN))
+
+
+def _upper(symbol: Sym, local: Sequence[Bool]) -> Expr | None:
+    """The last value of a symbol, by what bounds it first."""
+    for fact in local:
+        if fact.kind is E.BoolKind.LE and fact.expr is not None:
+            rest = fact.expr - E.from_atom(symbol)
+            if all(atom is not symbol for mono, _ in rest.terms for atom in mono):
+                return -rest
+    return None if symbol.hi is None else E.const(symbol.hi)
+
+
+def _demanded(goal: Bool, local: Sequence[Bool], values: Mapping[Sym, Expr]) -> Bool | None:
+    """What a goal comes to at a place that is there for the inputs at hand; None: for no number
+    of them is it said where that is."""
+    at = E.Substitution(dict(values))
+    there = [at.bool(fact) for fact in local]
+    for symbol, value in values.items():
+        there += [E.ge(value, symbol.lo)] if symbol.lo is not None else []
+        there += [E.le(value, symbol.hi)] if symbol.hi is not None else []
+    found = E.implies(E.and_(*there), at.bool(goal))
+    return found if found is not TRUE and found is not FALSE and of_given(found) else None
 
 
 def _candidates(goal: Bool, local: Sequence[Bool], solver: Solver) -> Iterator[Bool]:

@@ -1,0 +1,137 @@
+"""Conditions that are said to be needed are: without them something fails, and with them nothing."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.solver import systems
+from verifier.engine import analyze_file, weakest
+from verifier.report.model import FileRequest
+from verifier.solver.solver import Solver
+from verifier.symbolic import expr as E
+
+relaxed = settings(
+    max_examples=60,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+_PRIVATE = ("i", "t")
+
+
+def _holds_everywhere(demand: E.Bool, outer: Mapping[str, int | bool]) -> bool:
+    ranges = [range(systems.BOX[n][0], systems.BOX[n][1] + 1) for n in _PRIVATE]
+    return all(
+        bool(E.evaluate(demand, {**outer, **dict(zip(_PRIVATE, values, strict=True))}))
+        for values in itertools.product(*ranges)
+    )
+
+
+@relaxed
+@given(st.data())
+def test_what_is_found_without_a_formula_suffices_and_is_needed_where_it_says_so(
+    data: st.DataObject,
+) -> None:
+    systems.setup()
+    goal = data.draw(systems.formulas())
+    local = data.draw(st.lists(systems.formulas(), max_size=2))
+    inner = {s.name for term in (goal, *local) for s in term.free() if s.origin not in E.GIVEN}
+    if not inner <= {*_PRIVATE}:
+        return
+    found = weakest._tried(goal, local, (), Solver(), exact=True)
+    if found is None:
+        return
+    demand = E.implies(E.and_(*local), goal)
+    names = [n for n in systems.BOX if n not in _PRIVATE]
+    ranges = [range(systems.BOX[n][0], systems.BOX[n][1] + 1) for n in names]
+    for values in itertools.product(*ranges):
+        for flag in (False, True):
+            outer: dict[str, int | bool] = {**dict(zip(names, values, strict=True)), "flag": flag}
+            right = _holds_everywhere(demand, outer)
+            said = bool(E.evaluate(found.condition, outer))
+            assert right or not said
+            assert said == right or not found.exact
+
+
+HEAD = """\
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def kernel(x):
+"""
+FLAT = """\
+    B, S, H = x.shape
+    assert H == 56
+    out = nl.ndarray((B, S, H), dtype=x.dtype, buffer=nl.shared_hbm)
+    flat, into = x.reshape((B * S, H)), out.reshape((B * S, H))
+    for i in range(B * S // 96):
+        t = nl.ndarray((96, H), dtype=x.dtype, buffer=nl.sbuf)
+        nisa.dma_copy(dst=t, src=flat[i * 96 : i * 96 + 96, :])
+        nisa.dma_copy(dst=into[i * 96 : i * 96 + 96, :], src=t)
+    return out
+"""
+PARTS = """\
+    R, C = x.shape
+    assert R <= 96 and 5 <= C and C <= 6000
+    out = nl.ndarray((R, C), dtype=x.dtype, buffer=nl.shared_hbm)
+    width = {width}
+    for k in range(5):
+        t = nl.ndarray((R, width), dtype=x.dtype, buffer=nl.sbuf)
+        nisa.dma_copy(dst=t, src=x[:, k * width : k * width + width])
+        nisa.dma_copy(dst=out[:, k * width : k * width + width], src=t)
+    return out
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        (FLAT, "B*S % 96 == 0"),
+        (PARTS.format(width="C // 5"), "C % 5 == 0"),
+    ],
+)
+def test_a_dropped_tail_is_needed(body: str, text: str, tmp_path: Path) -> None:
+    """What is demanded of the last element says so."""
+    path = tmp_path / "k.py"
+    path.write_text(HEAD + body, encoding="utf-8")
+    (kernel,) = analyze_file(FileRequest(path=str(path))).kernels
+    assert kernel.precondition is not None
+    assert (kernel.precondition.text, kernel.precondition.exact) == (text, True)
+
+
+#: five shares, rounded to the nearest
+SHARES = """\
+import okk
+
+
+# tilelint: contract (N: 1..1000, x: fp32[N, 24, 4, 4], y: fp32[N, 24, 4, 4])
+@okk.kernel
+def shares(N: int, x: okk.SystemAddr, y: okk.SystemAddr):
+    okk.initialize()
+    each = round(N / 5)
+    for p in range(5):
+        n = min(each, N - p * each)
+        if n > 0:
+            shape = okk.dim4(n, 24, 4, 4)
+            okk.gdma_32bit_cpy_S2L(0, x + p * each * 24 * 16 * 4, shape, None, None)
+            okk.gdma_32bit_cpy_L2S(y + p * each * 24 * 16 * 4, 0, shape, None, None)
+    okk.poll()
+"""
+
+
+def test_the_condition_is_not_stronger_than_what_the_last_element_demands(tmp_path: Path) -> None:
+    path = tmp_path / "k.py"
+    path.write_text(SHARES, encoding="utf-8")
+    (kernel,) = analyze_file(FileRequest(path=str(path))).kernels
+    condition = kernel.precondition
+    assert condition is not None and condition.exact
+    for size in range(1, 1001):
+        assert eval(condition.text, {"N": size}) == (5 * round(size / 5) >= size)
