@@ -45,6 +45,8 @@ class Ground:
         self._owners: dict[Buffer, NDArray[np.int32]] = {}
         self._writes: list[_Write] = []
         self._numbers: dict[tuple[int, int, Span], int] = {}
+        #: the tiles that something was written to, by their memory
+        self._begun: set[tuple[int, int]] = set()
         self._layouts: dict[Template, _Layout | None] = {}
         #: whether some tensor has tiles with places
         self._counted = False
@@ -58,16 +60,22 @@ class Ground:
             key = id(memory), tile, span
             number = self._numbers.get(key)
             if number is None:
+                self._begun.add((id(memory), tile))
                 self._writes.append(_Write(memory, tile, span))
                 number = self._numbers[key] = len(self._writes)
             self._owner(layout)[part] = number
 
-    def read(self, box: Box, found: Bound, span: Span) -> Displaced | None:
-        """The write of another tile to the place of what is read, if there was one."""
+    def read(self, box: Box, found: Bound, span: Span, *, added: bool) -> Displaced | None:
+        """The write of another tile to the place of what is read, if there was one.
+
+        ``added``: it is read to be added to, and a sum that begins reads nothing.
+        """
         memory, layout = found.memory, self._layout(found.memory.template)
         if layout is None or not self._counted:
             return None
         for tile, part in layout.parts(box, found):
+            if added and (id(memory), tile) not in self._begun:
+                continue
             for number in reversed(np.unique(self._owner(layout)[part]).tolist()):
                 if number and self._takes(self._writes[number - 1], memory, tile):
                     last = self._writes[number - 1]

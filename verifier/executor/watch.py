@@ -423,7 +423,8 @@ class Watch:
         ground = self._grounds.setdefault(id(program), Ground(self._bank))
         for role in steps.reads:
             found, span = bounds[role], self._where(steps.operation, role)
-            lost = ground.read(self._box(found), found, span)
+            added = steps.operation.adds and role in steps.writes
+            lost = ground.read(self._box(found), found, span, added=added)
             if lost is not None:
                 self._meet(lost)
         for role in steps.writes:
