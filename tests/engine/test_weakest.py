@@ -1,4 +1,4 @@
-"""Conditions that are said to be needed are: without them something fails, and with them nothing."""
+"""Conditions that are said to be needed are: without them something fails, with them nothing."""
 
 from __future__ import annotations
 

@@ -3,8 +3,8 @@
 An obligation fails for some inputs where some iteration, element or point breaks it. Without these
 (:mod:`verifier.solver.elimination`) what is left speaks of inputs and the grid alone, and its
 negation is the condition: nothing weaker prevents the failure. Where they cannot be eliminated,
-candidates are tried, which a proof shows to suffice; what is demanded of the last and the first element
-may show them to be needed.
+candidates are tried, which a proof shows to suffice; what is demanded of the last and the first
+element may show them to be needed.
 """
 
 from __future__ import annotations
