@@ -198,15 +198,33 @@ def _sendrecv(op: Operation, target: Target) -> Iterator[Check]:
     yield from kit.sized(op, "dst")
     little = kit.described(op).sends_little
     if little is not None and little.holds(op) is E.TRUE:
-        most = target.core_message_max
+        yield from _sent_by_gpsimd(op, src, target)
+
+
+def _sent_by_gpsimd(op: Operation, src: View, target: Target) -> Iterator[Check]:
+    """GpSimd has a DMA of its own, for little messages."""
+    most = target.core_message_max
+    yield check(
+        op,
+        "src",
+        E.le(src.free, most),
+        f"src free size <= {most}",
+        f"GpSimd's DMA sends at most {most} elements per partition",
+        "SRV03",
+        values=(("src free size", src.free),),
+    )
+    rows = kit.role(op, "src").partitions
+    limit = None if rows is None else kit.in_force(op, (rows,))
+    if limit is not None:
         yield check(
             op,
             "src",
-            E.le(src.free, most),
-            f"src free size <= {most}",
-            f"GpSimd's DMA sends at most {most} elements per partition",
+            limit.holds(src.partitions),
+            f"partitions of src are a multiple of {limit.multiple_of}",
+            f"GpSimd's DMA sends groups of {limit.multiple_of} partitions before NKI {limit.until}",
             "SRV03",
-            values=(("src free size", src.free),),
+            limit.fact,
+            values=(("partitions of src", src.partitions),),
         )
 
 
@@ -220,7 +238,7 @@ register(
             "sendrecv copies a tile of one core's SBUF into the other's. Both sides have the same "
             "shape; through GpSimd's own DMA at most 256 elements per partition."
         ),
-        facts=("SRV01", "SRV02", "SRV03", "BUF38"),
+        facts=("SRV01", "SRV02", "SRV03", "BUF38", "M099"),
         on=On.OPERATION,
         concerns=kinds.exchanges,
         check=_sendrecv,

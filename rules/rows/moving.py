@@ -261,6 +261,15 @@ CORES: Final = (
         "0.5",
         cores=2,
     ),
+    Row(
+        "sendrecv",
+        "M099",
+        "a: float32[{{72||80}}, 40]",
+        "float32[{{72||80}}, 40]",
+        _sent(more=", dma_engine=nisa.dma_engine.gpsimd_dma"),
+        "0.3",
+        cores=2,
+    ),
     _guarded("H77", "gen3", _GOT + _SEND.format("a_t", "0", "0", "").replace(_OTHER, "0")),
 )
 

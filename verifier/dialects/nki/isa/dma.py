@@ -201,7 +201,8 @@ SENDRECV: Final = Instruction(
         ),
     },
     roles=(
-        tile("src"),
+        # of what GpSimd's own DMA sends
+        tile("src", partitions=Limit(multiple_of=16, fact="NKI-M099", until="0.4")),
         tile(
             "dst",
             shape=Sized(
