@@ -39,3 +39,14 @@ type A = int
     )
     tree = ast.parse(text)
     assert nodes.walk(tree) == list(ast.walk(tree))
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_statements(file: str) -> None:
+    tree = ast.parse((Path(ast.__file__).parent / file).read_text(encoding="utf-8"))
+    cases = (
+        "match x:\n    case 1: g = lambda: 0\n    case 2:\n        try: f()\n        except E: pass"
+    )
+    for each in (tree, ast.parse(cases), ast.parse("import a").body[0]):
+        whole = (ast.mod, ast.stmt, ast.excepthandler, ast.match_case)
+        assert nodes.statements(each) == [n for n in ast.walk(each) if isinstance(n, whole)]

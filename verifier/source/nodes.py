@@ -27,3 +27,20 @@ def walk(node: ast.AST) -> list[ast.AST]:
             elif isinstance(value, ast.AST):
                 found.append(value)
     return found
+
+
+#: what holds statements, in a node that is no expression
+_BLOCKS = ("body", "handlers", "cases", "orelse", "finalbody")
+
+
+def statements(node: ast.AST) -> list[ast.AST]:
+    """A module or statement and all statements below it, in the order of :func:`ast.walk`: what is
+    no part of an expression.
+    """
+    found = [node]
+    for item in found:
+        for name in _BLOCKS:
+            block = getattr(item, name, None)
+            if isinstance(block, list):
+                found += block
+    return found

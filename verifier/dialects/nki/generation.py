@@ -25,6 +25,7 @@ from verifier.dialects.nki import names
 from verifier.dialects.nki.signatures import generations_with, lookup
 from verifier.dialects.nki.versions import GENERATIONS, newer
 from verifier.records import dataclass
+from verifier.source import nodes
 from verifier.source.fragments import implied
 
 #: the generation of a file that fits several
@@ -125,7 +126,7 @@ def _package(
 def _either(tree: ast.AST) -> frozenset[str]:
     """The names of a file's imports that are bound to both of the namespaces."""
     found: dict[str, set[str]] = {}
-    for node in ast.walk(tree):
+    for node in nodes.statements(tree):
         if isinstance(node, (ast.Import, ast.ImportFrom)):
             _, aliases = imported(node)
             for alias, full in aliases.items():
@@ -139,7 +140,7 @@ def imported(tree: ast.AST) -> Imported:
     """What is imported (as :class:`Features` has it), and the dotted name that each alias is."""
     imports: set[str] = set()
     aliases: dict[str, str] = {}
-    for node in ast.walk(tree):
+    for node in nodes.statements(tree):
         if isinstance(node, ast.Import):
             for item in node.names:
                 imports.add(item.name)
