@@ -17,3 +17,11 @@ def test_a_choice_of_element_types_is_a_choice_of_sizes() -> None:
     assert pretty(DType(chosen).itemsize * 3 + 1) == "3*(4 if exact else (2 if wide else 1)) + 1"
     given = E.symbol("code", 0, len(dt.NAMES) - 1)
     assert "sizeof" in pretty(DType(E.ite(exact, code["int8"], given)).itemsize)
+
+
+def test_what_is_not_none_reads_as_python_says_it() -> None:
+    E.fresh_context()
+    none, wide = E.bool_symbol("bias is None"), E.bool_symbol("wide")
+    assert pretty(E.not_(none)) == "bias is not None"
+    assert pretty(E.or_(none, E.not_(wide))) == "bias is None or not wide"
+    assert pretty(E.and_(E.not_(none), wide)) == "bias is not None and wide"

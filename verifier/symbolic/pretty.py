@@ -28,6 +28,8 @@ _WHOLE: Final = 10_000
 #: characters that a product of a sum has to save: its parentheses, and something
 _SAVED: Final = 3
 _RANK: Final = ".rank"
+_NONE: Final = " is None"
+_SOME: Final = " is not None"
 _FLIPPED: Final = {"<=": ">=", "<": ">", "==": "==", "!=": "!="}
 
 
@@ -357,6 +359,8 @@ class _Printer:
             text, strength = self._comparison(b.kind, b.expr), 3 if needed < 3 else 2
             if self.left < 0:
                 return "..."
+        elif b.kind is E.BoolKind.NOT and b.args[0].name.endswith(_NONE):
+            text, strength = f"{b.args[0].name.removesuffix(_NONE)}{_SOME}", 2
         elif b.kind is E.BoolKind.NOT:
             text, strength = f"not {self._bool(b.args[0], 3)}", 2
         elif b.kind is E.BoolKind.OR:
