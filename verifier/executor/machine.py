@@ -45,7 +45,7 @@ from verifier.symbolic.memory.events import (
     UndefinedRead,
 )
 from verifier.symbolic.tensors import Axis, DType, Loop, Mark, Storage, StorageKind, View
-from verifier.symbolic.trace import AssumptionKind, LedgerKind, Operation
+from verifier.symbolic.trace import AssumptionKind, LedgerKind, Operation, Trace
 from verifier.symbolic.values import (
     IndexGrid,
     IndexTensor,
@@ -194,7 +194,7 @@ class ConcreteMachine:
         #: what TPU kernels did, for the rules that look at all of it
         self.trace: list[Operation] = []
         self.storages: list[Storage] = []
-        self.stretches = Stretches(self) if Stretch in self.rules.monitors else None
+        self.stretches = self._stretches()
         self._accused: list[tuple[Rule, Storage]] = []  # results: what becomes of them decides
         known = plans if plans is not None else Plans()
         self.plans, self.kept = known.calls, known.kept
@@ -210,6 +210,10 @@ class ConcreteMachine:
         self.accumulators = Accumulators(self.meet, self.origins)
         #: the operation at which the run is looked at again
         self.probed = _PROBED if options.probe is not None else _NEVER
+
+    def _stretches(self) -> Stretches | None:
+        looked_at = Stretch in self.rules.monitors
+        return Stretches(self.meet, self.blank_trace) if looked_at else None
 
     def _watching(self, wanted: frozenset[type]) -> Watch | None:
         bank = self.target.psum_bank_bytes if isinstance(self.hardware, Target) else 0
@@ -479,6 +483,10 @@ class ConcreteMachine:
                 else:
                     self.judge(rule, check)
         return said
+
+    def blank_trace(self, span: Span) -> Trace:
+        """The trace of this run, without operations."""
+        return Trace(self.kernel, span.path, span, self.generation, self.dialect.name)
 
     def probe(self) -> None:
         """Have the run looked at, and set when that is done again."""

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable
+from typing import Final
 
+from verifier.source.ir import Span
 from verifier.symbolic.memory.events import Stretch
 from verifier.symbolic.trace import Operation, Trace
-
-if TYPE_CHECKING:
-    from verifier.executor.machine import ConcreteMachine
 
 #: each operation is looked at together with at least so many before it
 _REACH: Final = 100
@@ -17,8 +16,10 @@ _REACH: Final = 100
 class Stretches:
     """The operations that were not looked at yet, and those just before."""
 
-    def __init__(self, machine: ConcreteMachine) -> None:
-        self._machine = machine
+    def __init__(self, meet: Callable[[object], bool], trace: Callable[[Span], Trace]) -> None:
+        self._meet = meet
+        #: makes the trace of a run without operations
+        self._trace = trace
         self._operations: list[Operation] = []
         #: how many of them were looked at, and whether others were before
         self._known = 0
@@ -37,11 +38,10 @@ class Stretches:
         new = self._operations[self._known :]
         if not new:
             return
-        machine, span = self._machine, new[0].span
-        trace = Trace(machine.kernel, span.path, span, machine.generation, machine.dialect.name)
+        trace = self._trace(new[0].span)
         trace.operations = self._operations
         self._known = len(self._operations)
-        machine.meet(Stretch(trace, new[0].order, self._cut))
+        self._meet(Stretch(trace, new[0].order, self._cut))
 
 
 __all__ = ["Stretches"]

@@ -36,7 +36,6 @@ from verifier.symbolic.memory.events import (
 )
 from verifier.symbolic.memory.sizes import lane_bytes, whole_bytes
 from verifier.symbolic.tensors import Mark
-from verifier.symbolic.trace import Trace
 
 if TYPE_CHECKING:
     from verifier.executor.machine import ConcreteMachine
@@ -172,7 +171,7 @@ def finish(machine: ConcreteMachine, given: Given, span: Span) -> None:
     """
     wanted = machine.options.about
     if machine.traced:
-        trace = Trace(machine.kernel, span.path, span, machine.generation, machine.dialect.name)
+        trace = machine.blank_trace(span)
         trace.operations = machine.trace
         trace.storages = machine.storages
         trace.returns.append(((), (), span))
