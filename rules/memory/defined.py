@@ -9,7 +9,9 @@ Operations are gone through in program order. A read says of each of its element
 defined, as a formula; a write that carries what was read counts where that formula holds. What
 comes round in a loop is taken to be defined at first, then wherever the round before found it to
 be; it is known when a round finds no less than was taken. No round takes anything to be undefined
-that is not.
+that is not. Where the rounds find less and less (what spreads from one iteration to the next), it
+is gone through once more with less taken at a time: what is found to be defined then is so, too,
+and what is left is not known.
 """
 
 from __future__ import annotations
@@ -48,11 +50,14 @@ from verifier.symbolic.memory.index import Index as Table
 from verifier.symbolic.regions import exists
 from verifier.symbolic.tensors import LoopKind, StorageKind, View
 from verifier.symbolic.units import parts, unit_of
+from verifier.symbolic.views.common import conjuncts
 
 #: parts of a formula that is carried on
 _LARGEST = 64
 #: how often a trace is gone through in order to know what comes round in its loops
 _ROUNDS = 4
+#: and how often of these before less is taken than was found
+_EXACTLY = 2
 
 
 @dataclass(slots=True)
@@ -87,12 +92,23 @@ class Flow:
                 out = flow.reads.setdefault(id(access.operation), [])
                 out.extend(seen.read_out(access, how.to))
         first = flow.reads
-        for _ in range(_ROUNDS):
-            flow.reads = {at: [replace(read) for read in reads] for at, reads in first.items()}
-            flow.settle()
-            if not flow._taken(first):
-                break
+        if not flow._known(first, _ROUNDS, _ROUNDS):
+            for read in (read for reads in first.values() for read in reads):
+                read.taken = E.TRUE
+            flow._known(first, _EXACTLY, 2 * _ROUNDS)
         return flow
+
+    def _known(self, first: dict[int, list[Read]], exactly: int, rounds: int) -> bool:
+        """Whether some round finds no less than was taken of what comes round.
+
+        Behind the rounds that go ``exactly`` by what the one before found, less is taken.
+        """
+        for number in range(rounds):
+            self.reads = {at: [replace(read) for read in reads] for at, reads in first.items()}
+            self.settle()
+            if not self._taken(first, number >= exactly):
+                return True
+        return False
 
     def settle(self) -> None:
         """Settle all reads but those that are done."""
@@ -103,15 +119,20 @@ class Flow:
                 if not read.done:
                     _Definition.of(self, read, known).settle()
 
-    def _taken(self, first: dict[int, list[Read]]) -> bool:
+    def _taken(self, first: dict[int, list[Read]], less: bool) -> bool:
         """Note what a round found of what comes round; whether it was less than was taken."""
         more = False
         for at, reads in self.reads.items():
             for read, again in zip(reads, first[at], strict=True):
                 if read.open:
-                    again.taken = read.defined
+                    again.taken = widened(again.taken, read.defined) if less else read.defined
+                    again.loosely = less
                     more = True
         return more
+
+    def loosely(self, write: Write) -> bool:
+        """Whether more may be defined of what a write carries than is said."""
+        return any(read.loosely for read in self.sources(write))
 
     def in_order(self) -> list[Read]:
         found = [read for reads in self.reads.values() for read in reads]
@@ -201,6 +222,33 @@ class Flow:
 
     def known(self, write: Write) -> Ranges:
         return Ranges(write.access, self.table.assumed(write.access.order))
+
+
+def widened(taken: Bool, found: Bool) -> Bool:
+    """Less than a round has found: of each demand that is new, the alternatives that it has in
+    common with one that was there before. It implies what was found."""
+    known = [*map(set, _demands(taken))]
+    kept: list[list[Bool]] = []
+    for alternatives in _demands(found):
+        if set(alternatives) not in known:
+            common = [[case for case in alternatives if case in other] for other in known]
+            alternatives = max(common, key=len, default=[])
+        kept.append(alternatives)
+    tight = (part for part in kept if not any(set(other) < set(part) for other in kept))
+    return E.and_(*(E.or_(*part) for part in tight))
+
+
+def _demands(formula: Bool) -> Iterator[list[Bool]]:
+    """What a formula demands at once, each with its alternatives; those that are several demands
+    with alternatives of their own are told apart."""
+    for part in conjuncts(formula):
+        alternatives = cases(part)
+        deep = [a for a in alternatives if any(len(cases(b)) > 1 for b in conjuncts(a))]
+        if len(deep) == 1 and len(alternatives) > 1:
+            rest = [a for a in alternatives if a is not deep[0]]
+            yield from ([*dict.fromkeys((*inner, *rest))] for inner in _demands(deep[0]))
+        else:
+            yield alternatives
 
 
 def _at_destination(read: Read, write: Write, defined: Bool, known: Ranges) -> tuple[Bool, bool]:
@@ -295,10 +343,13 @@ class _Definition:
             exact = exact and sure and known
             found += threats
         read.demand, read.defined = E.and_(*demands), E.and_(*definitions)
+        read.loosely = read.loosely or any(map(self.flow.loosely, self._writes))
         read.blame = read.blame or next((t.blame for t in found if not t.exact), None)
         if read.demand is not E.TRUE:
             read.exact = exact and all(threat.sure for threat in found)
             self._place(read.exact and all(threat.exact for threat in found))
+        if read.loosely and read.demand is not E.TRUE:
+            read.exact = False
         read.done = True
 
     def _place(self, certain: bool) -> None:
@@ -328,6 +379,8 @@ class _Definition:
             # more may be undefined than what is said of the reads that it comes round to
             read.why, read.exact, read.open = "it is carried on", False, True
             return
+        if read.assumed and read.loosely:
+            read.defined = read.taken  # it is found again, and says it in fewer words
         read.demand = E.TRUE
         along = set(_running(read)) & set(read.defined.free())
         if along and kept:
@@ -361,7 +414,12 @@ class _Definition:
 
     def _less_than_taken(self) -> bool:
         taken, found = self.read.taken, self.read.defined
-        return taken is not found and self.known.without(E.implies(taken, found)) is not E.TRUE
+        known = [*map(set, _demands(taken))]
+        return taken is not found and not all(
+            any(alternatives.issubset(part) for alternatives in known)
+            or self.known.without(E.implies(taken, E.or_(*part))) is E.TRUE
+            for part in _demands(found)
+        )
 
     def _elsewhere(self, along: set[E.Sym]) -> Bool:
         """That another element of the line is defined, and read."""

@@ -293,7 +293,7 @@ def _unfollowed(read: Read) -> str:
     name = read.access.view.storage.name
     if not read.sure and read.demand is not E.FALSE:
         return f"which elements of `{name}` are taken here is not known"
-    if read.open:
+    if read.open or read.loosely:
         return f"whether what is undefined in `{name}` decides in a later iteration is not known"
     return f"what becomes of what is undefined in `{name}` is not followed"
 

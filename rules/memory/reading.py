@@ -47,6 +47,8 @@ class Read:
     taken: Bool = E.TRUE
     #: less than that is: what is said of reads that it comes round to may not be all
     open: bool = False
+    #: what it says is defined is so, and more may be: see :func:`.defined.widened`
+    loosely: bool = False
     #: of its elements a part is defined, in the bytes of each
     partly: bool = False
     done: bool = False

@@ -234,6 +234,7 @@ class _Eliminator:
             self._bounded,
             self._residue,
             self._scaled,
+            self._one_sided,
         ):
             if rule(problem):
                 return True
@@ -473,6 +474,31 @@ class _Eliminator:
                 problem.facts = others
                 return True
         return False
+
+    def _one_sided(self, problem: _Problem) -> bool:
+        """A symbol that all facts want as large as it may be, or all as small, in any alternative
+        of theirs: it is."""
+        for symbol, extent in problem.extents.items():
+            if any(symbol in e.free() for e in (*problem.equations, *problem.extents.values())):
+                continue
+            within = conjuncts(E.lt(E.from_atom(symbol), extent))
+            facts = [f for f in problem.facts if symbol in f.free() and f not in within]
+            sides = {side for fact in facts for side in self._sides(problem, symbol, fact)}
+            if sides in ({True}, {False}):
+                problem.replace(symbol, E.const(0) if True in sides else extent - 1)
+                return True
+        return False
+
+    def _sides(self, problem: _Problem, symbol: Sym, fact: Bool) -> Iterator[bool | None]:
+        """Of each comparison with the symbol whether it is an upper bound; None: of no side."""
+        if symbol not in fact.free():
+            return
+        if fact.kind in (E.BoolKind.AND, E.BoolKind.OR):
+            for part in fact.args:
+                yield from self._sides(problem, symbol, part)
+            return
+        bound = self._bound(problem, symbol, fact)
+        yield None if bound is None else bound[0]
 
     def _bound(self, problem: _Problem, symbol: Sym, fact: Bool) -> tuple[bool, Expr, Expr] | None:
         """``(True, c, rest)`` of ``c*symbol <= rest``, ``(False, c, rest)`` of ``>=``; c > 0."""

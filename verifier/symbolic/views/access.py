@@ -176,7 +176,39 @@ class _Asked:
             low, high = _reach(self.pattern)
             first, last = self.offset + low, self.offset + high
             self.check(_bound(self.view, first, last, size, self.span))
+            if storage.dtype.itemsize is self.element.itemsize:
+                coords = self._unfolded(storage.shape)
+                if coords is not None:
+                    return storage.shape, coords
         return (size,), (_flat(self.pattern, self.axes, self.offset),)
+
+    def _unfolded(self, shape: Sequence[Expr]) -> tuple[Expr, ...] | None:
+        """The coordinates in a tensor of a ``shape``, if no dimension carries into the one before.
+
+        What is told apart by dimensions is told apart by less than by addresses.
+        """
+        strides = [product(shape[d + 1 :]) for d in range(len(shape))]
+        starts: list[Expr] = []
+        rest = self.offset
+        for stride in strides[:-1]:
+            (start, rest), *_ = _split(rest, stride)
+            starts.append(start)
+        starts.append(rest)
+        steps: list[list[tuple[Expr, Expr]]] = [[] for _ in shape]
+        coords = list(starts)
+        for (step, count), axis in zip(self.pattern, self.axes, strict=True):
+            for d, stride in enumerate(strides):
+                (times, left), *_ = _split(step, stride)
+                if left is E.const(0):
+                    steps[d].append((times, count))
+                    coords[d] = coords[d] + times * axis.index
+                    break
+        for start, size, runs in [*zip(starts, shape, steps, strict=True)][1:]:
+            low, high = _reach(runs)
+            inside = E.and_(E.ge(start + low, 0), E.lt(start + high, size))
+            if inside is not E.TRUE and self.machine.decide(inside) is not True:
+                return None
+        return tuple(coords)
 
     def on_chip(self, *, check: bool) -> tuple[tuple[Expr, ...], tuple[Expr, ...]]:
         """The frame and the coordinates of a tile: the first pair runs along its partitions."""
