@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.oracles.admitted import NOTHING, Totals, options_of, reported, request_of, traced
-from tests.oracles.agreement import NOT_RUN, demands
+from tests.oracles.agreement import UNJUDGED, demands
 from tests.oracles.drawing import Inputs, constants
 from tests.oracles.executing import Job, Ran, ran
 from verifier import rulebase
@@ -100,7 +100,7 @@ def _drawn(
     unseen = [
         item.condition
         for item in found.items
-        if {result.verdicts[p].obligation.rule.id for p in item.of} <= NOT_RUN
+        if {result.verdicts[p].obligation.rule.id for p in item.of} <= UNJUDGED
     ]
     for _ in range(runs):
         side = _side(wanted, types, unseen, rng)
