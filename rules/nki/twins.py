@@ -267,6 +267,13 @@ def _reduced(sources: str, groups: str = "[0, 1], [2, 3]") -> str:
     return _RANKS.format(sources=sources, groups=groups)
 
 
+def _copied_twice(into: str) -> str:
+    """``h``: a tile, until the result of an instruction takes the name."""
+    tile = "h = nl.ndarray((96, 40), dtype=nl.float32, buffer=nl.sbuf)"
+    copy = f"{into}nisa.tensor_copy(dst=h, src=x_tile)"
+    return _body(f"{tile}\n{copy}\nnisa.tensor_copy(dst=result, src=h)")
+
+
 SIGNATURE: Final = (
     Twin("DCM10", _summed("a"), _summed("[a, b]"), "0.5", "trn2"),
     Twin("MST01", _filled("x_tile"), _filled("2.5"), "0.4", "trn2"),
@@ -283,6 +290,8 @@ SIGNATURE: Final = (
     Twin("MMU23", _chained("r"), _chained("0 > 1"), "0.5", "trn2"),
     Twin("NZC05", _counted("nl.int32"), _counted("-2"), "0.5", "trn2"),
     Twin("NZC05", _counted("1.5"), _counted("7"), "0.6", "trn3"),
+    Twin("M002", _copied_twice("h = "), _copied_twice(""), "0.3", "trn2"),
+    Twin("M002", _copied_twice("h = "), _copied_twice("unused = "), "0.6", "trn3"),
 )
 
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from verifier.dialects.nki.handles import Handle, tile_of
+from verifier.dialects.nki.orders import OF_TILES
 from verifier.executor import places
 from verifier.executor.abridge import abridged
 from verifier.executor.access import affine, integer
@@ -118,6 +120,29 @@ def inward(machine: ConcreteMachine, value: Any) -> Any:
     return _of_library(machine, value)
 
 
+class Issued(Harmless):
+    """The handle of an instruction: no tile, whoever takes it for one."""
+
+    __slots__ = ("handle", "machine")
+
+    def __init__(self, machine: ConcreteMachine, handle: Handle) -> None:
+        super().__init__(handle.reason)
+        self.machine = machine
+        self.handle = handle
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._as_tile()
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self._as_tile()
+
+    def __getattr__(self, name: str) -> Any:
+        return self._as_tile() if name in OF_TILES else super().__getattr__(name)
+
+    def _as_tile(self) -> Any:
+        return outward(self.machine, tile_of(self.machine, self.handle, places.here().span))
+
+
 #: our own objects, by their type: the value inside
 _UNWRAPPED: Final[dict[type, Callable[[Any], Any]]] = {
     Tensor: lambda value: value.as_view,
@@ -150,6 +175,8 @@ def _of_library(machine: ConcreteMachine, value: Any) -> Any:
     if isinstance(value, RankLists):
         groups = tuple(tuple(map(E.const, ranks)) for ranks in value.groups)
         return RankGroups(value.text, harmless=True, groups=groups)
+    if isinstance(value, Issued):
+        return value.handle
     if isinstance(value, Harmless):
         return Opaque(value.text, harmless=True)
     return getattr(value, "tilelint_value", value)
@@ -177,6 +204,8 @@ def outward(machine: ConcreteMachine, value: object) -> Any:
         return value.proxy
     if isinstance(value, Register):
         return RegisterProxy()
+    if isinstance(value, Handle):
+        return Issued(machine, value)
     if isinstance(value, Opaque):
         if value.harmless:
             return Harmless(value.reason)

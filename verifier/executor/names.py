@@ -166,7 +166,7 @@ class RegisterValue(Register):
 
 
 class Harmless:
-    """The result of a call that says nothing: a handle of an instruction, a hint."""
+    """The result of a call that says nothing: a hint, an order."""
 
     __slots__ = ("text",)
 

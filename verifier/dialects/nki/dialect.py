@@ -10,12 +10,12 @@ from verifier.dialects.nki import (
     beta1,
     deviceloops,
     frontend,
-    handles,
     host,
     isa,
     methods,
     names,
     operators,
+    orders,
     sequencers,
 )
 from verifier.dialects.nki.binding import REMOVED_RULE, bind, check_value, signature_of, spoken
@@ -379,7 +379,7 @@ class NkiDialect(PlainDialect):
 
     def kinds(self) -> Mapping[type, Kind[VM]]:
         """Instructions that were issued."""
-        return handles.KINDS
+        return orders.KINDS
 
     def view_names(self) -> frozenset[str] | None:
         """Data attributes and methods of tensors, of all generations."""

@@ -42,6 +42,9 @@ _NUMBERS = (Expr, Bool, int, float, bool)
 _NO_NUMBER = (str, DType, Enumerator, BufferValue, ApiRef)
 _NO_TENSOR = (*_NUMBERS, *_NO_NUMBER, IndexTensor, IndexMask)
 
+#: what is a tile, or may be one
+_TILES = (Takes.TILE, Takes.VECTOR, Takes.TENSOR_OR_NUMBER)
+
 #: what None does not stand for where it is no default, in words
 _NEEDED = {
     Takes.TILE: "a tile or a tensor",
@@ -89,6 +92,10 @@ def present(machine: Machine, instruction: Instruction, bound: Bound, call: Call
         role = instruction.role(parameter.name)
         if operand is None or not operand.given or role is None:
             continue
+        if role.takes in _TILES:
+            value = handles.tile_of(machine, operand.value, operand.span)
+            if value is not operand.value:
+                operand = operands[parameter.name] = replace(operand, value=value)
         if role.takes not in _NEEDED or _may_bypass(instruction, role):
             continue
         only_read = _only_read(instruction, role)
@@ -540,7 +547,7 @@ def _gather_list(
     found: list[View] = []
     pending = list(machine.as_items(operand.value, operand.span) or (operand.value,))
     while pending:
-        item = pending.pop(0)
+        item = handles.tile_of(machine, pending.pop(0), operand.span)
         nested = None if isinstance(item, View) else machine.as_items(item, operand.span)
         if nested is not None:
             pending[:0] = list(nested)

@@ -22,6 +22,9 @@ from verifier.symbolic.trace import LedgerKind
 from verifier.symbolic.values import BufferValue, Opaque, Register
 from verifier.symbolic.views.common import product
 
+#: what :func:`attribute` knows
+ATTRIBUTES: Final = ("shape", "dtype", "ndim", "size", "buffer", "itemsize", "name")
+
 
 def attribute(machine: Machine, view: View, attr: str, span: Span) -> object | None:
     """``shape``, ``dtype``, ``ndim``, ``size``, ``buffer``, ``itemsize``, ``name``; else None."""

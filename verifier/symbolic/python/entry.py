@@ -458,7 +458,7 @@ def _tensors(vm: VM, value: object, span: Span) -> tuple[tuple[View, ...], bool]
             if item.kind in (None, InputKind.TENSOR):  # what is only handed back is a tensor
                 views.append(ranks.tensor(vm, item, span))
         elif isinstance(item, Opaque):
-            seen = False
+            seen = seen and vm.kind(item).tensorless
         elif isinstance(item, Ref):
             if item.id not in visited:
                 visited.add(item.id)

@@ -37,12 +37,14 @@ class Kind(Generic[M]):
     ``pure``: operations on such values run no code of the project and change nothing.
     ``complete``: everything that CPython defines on such values is modelled, so that what is not
     found is an error of CPython's; otherwise it is unknown.
+    ``tensorless``: such values hold no tensor, whatever else is not known of them.
     """
 
     #: the type as CPython calls it
     name: str = "object"
     pure: bool = False
     complete: bool = False
+    tensorless: bool = False
 
     def type_of(self, vm: M, value: Any) -> object:
         """``type(value)``: a :class:`HostType`, a :class:`Class`, or something opaque."""
