@@ -163,6 +163,25 @@ def _demands(assumptions: Sequence[Assumption]) -> list[Bool]:
     ]
 
 
+def _without_advice(verdicts: list[Verdict]) -> list[Verdict]:
+    """What goes wrong silently without its condition, where the same is undecided elsewhere: who
+    asserts the condition leaves a fault of which nobody is told, for all that is known."""
+
+    def matter(verdict: Verdict) -> tuple[str, str]:
+        return verdict.obligation.rule.id, verdict.obligation.check.text
+
+    silent = [verdict for verdict in verdicts if verdict.obligation.rule.silent]
+    undecided = {matter(v) for v in silent if v.kind is VerdictKind.UNKNOWN}
+    if not undecided:
+        return verdicts
+    return [
+        replace(verdict, precondition=None, exact=False)
+        if verdict.kind is VerdictKind.SOMETIMES and matter(verdict) in undecided
+        else verdict
+        for verdict in verdicts
+    ]
+
+
 def _undecided(obligation: Obligation) -> Verdict:
     """The verdict of an obligation for which no time is left."""
     if obligation.check.predicate is E.TRUE:
@@ -242,7 +261,7 @@ class Discharger:
             for obligation in obligations:
                 out.verdicts.append(self._one(obligation, proved))
         rest = obligations[len(out.verdicts) :]
-        out.verdicts = gathered([*out.verdicts, *map(_undecided, rest)])
+        out.verdicts = _without_advice(gathered([*out.verdicts, *map(_undecided, rest)]))
         out.inferred, out.runtime = self._inferred, self._runtime
         return out
 
