@@ -552,6 +552,9 @@ OWN_NUMBERS = {
     "rules/nki/operators/computed.py:_LISTED",
     "rules/nki/twins.py:_GATHERED",
     "rules/nki/twins.py:_VECTORS",
+    "rules/tpu/buffers.py:_BYTES",
+    "rules/tpu/buffers.py:_RUNS",
+    "rules/tpu/buffers.py:_STEPS",
     "rules/tpu/undefined.py:_LARGEST",
     "rules/tpu/undefined.py:_WITNESSES",
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from rules.memory.cases import Copy, copy, covered_point
-from rules.tpu import flow, kit
+from rules.tpu import buffers, flow, kit
 from rules.tpu.examples import pair
 from rules.tpu.kit import check, function, words
 from verifier.dialects.names import OKK
@@ -20,7 +20,7 @@ from verifier.symbolic.memory.events import Filled, Wasted
 from verifier.symbolic.memory.index import Access
 from verifier.symbolic.memory.known import Known
 from verifier.symbolic.memory.lives import exclusive
-from verifier.symbolic.tensors import Axis, Mark, Storage, View
+from verifier.symbolic.tensors import Mark, Storage
 from verifier.symbolic.trace import Operation, Trace
 
 # ----------------------------------------------------------------------------- extents
@@ -139,83 +139,6 @@ def _moved(trace: Trace) -> list[_Moved]:
     ]
 
 
-def _seen(storage: Storage, tensor: SystemTensor) -> View:
-    """A transfer's tensor as a part of its buffer.
-
-    Each axis of the tensor goes along the dimension of the buffer whose stride it has, and the
-    offset is taken apart in the same way. If that leaves a row of the buffer, the view is inexact:
-    what it covers is right, what it does not cover may be.
-    """
-    size = storage.dtype.itemsize
-    whole = E.mod(tensor.address.offset, size) is E.const(0)
-    coords = [E.const(0) for _ in storage.shape]
-    reach = [E.const(1) for _ in storage.shape]
-    steps = _row_major(storage.shape)
-    rest = E.floordiv(tensor.address.offset, size)
-    for dimension, step in enumerate(steps):
-        taken, rest = kit.divided(rest, step)
-        coords[dimension] = taken
-    axes: list[Axis] = []
-    fits = size is tensor.dtype.itemsize and whole
-    for name, count, stride in zip(kit.AXES, tensor.shape, tensor.strides, strict=True):
-        if count.is_const and count.const == 1:
-            continue
-        symbol = E.fresh(name, 0, None, E.Origin.AXIS).as_atom()
-        assert isinstance(symbol, E.Sym)
-        axes.append(Axis(symbol, count))
-        dimension, factor = _along(stride, steps)
-        coords[dimension] = coords[dimension] + E.from_atom(symbol) * factor
-        reach[dimension] = reach[dimension] + (count - 1) * factor
-    for dimension, extent in enumerate(storage.shape):
-        start = coords[dimension]
-        first = E.Substitution({axis.symbol: E.const(0) for axis in axes}).expr(start)
-        if dimension and not _at_most(first + reach[dimension], extent):
-            fits = False
-    reason = "" if fits else "it is not written in rows of the shape that the contract declares"
-    return View(
-        storage=storage,
-        instance=(),
-        frame=storage.shape,
-        frame_partition=None,
-        axes=tuple(axes),
-        coords=tuple(coords),
-        dtype=storage.dtype,
-        exact=fits,
-        reason=reason,
-    )
-
-
-def _at_most(value: Expr, limit: Expr) -> bool:
-    """Whether ``value <= limit`` folds; a minimum is at most each of its parts."""
-    if E.le(value, limit) is E.TRUE:
-        return True
-    for atom in value.atoms():
-        if isinstance(atom, E.Extremum) and atom.kind == "min":
-            factor = value.coefficient(atom)
-            rest = value - E.from_atom(atom) * factor
-            if factor > 0 and any(E.le(rest + p * factor, limit) is E.TRUE for p in atom.args):
-                return True
-    return False
-
-
-def _row_major(shape: tuple[Expr, ...]) -> list[Expr]:
-    steps: list[Expr] = []
-    step = E.const(1)
-    for extent in reversed(shape):
-        steps.append(step)
-        step = step * extent
-    return steps[::-1]
-
-
-def _along(stride: Expr, steps: list[Expr]) -> tuple[int, Expr]:
-    """The outermost dimension whose stride divides a stride, and the quotient."""
-    for dimension, step in enumerate(steps):
-        quotient = kit.quotient(stride, step)
-        if quotient is not None and quotient is not E.const(0):
-            return dimension, quotient
-    return len(steps) - 1, stride
-
-
 def coverage(trace: Trace, chip: Chip) -> Iterable[Check]:
     """Per declared buffer that the kernel only writes, and way to end: every element is written."""
     if trace.dies:
@@ -239,42 +162,65 @@ def _covered(trace: Trace, storage: Storage, writes: list[_Moved], path: tuple[B
         f"index {k} of `{name}`" if many else f"element of `{name}`"
         for k in range(len(storage.shape))
     ]
-    point = tuple(E.fresh(title, 0, None, E.Origin.POINT) for title in names)
-    inside = tuple(E.lt(x, extent) for x, extent in zip(point, storage.shape, strict=True))
-    held = {id(condition) for condition in path}
-    accesses = [
-        Access(item.operation, item.touch.role, _seen(storage, item.tensor), item.operation.loops)
-        for item in writes
-    ]
-    ways = []
-    for access in accesses:
-        found = copy(access, 0)
-        if found is not None:
-            kept = tuple(fact for fact in found.constraints if id(fact) not in held)
-            ways.append(Copy(found.access, found.view, found.private, kept))
-    facts = [item.condition for item in trace.assumptions]
-    known = Known((*facts, *path, *inside))
-    predicate, exact, blame = covered_point(ways, accesses[0].view, point, known)
-    reason = ""
-    if predicate is not E.TRUE:
-        if not exact:
-            reason = f"what is written to `{name}` is too irregular to add up"
-            if blame is not None and blame.view.reason:
-                reason = blame.view.reason
-        elif trace.unmodelled:
-            reason = f"`{trace.unmodelled[0][0]}` has no model: it may write `{name}`"
+    pairs = [(item.operation, item.tensor) for item in writes]
+    missing = buffers.first_missing(storage, pairs, path)
+    given: tuple[Bool, ...] = ()
+    point: tuple[Expr, ...] = ()
+    if missing is None:
+        point = tuple(E.fresh(title, 0, None, E.Origin.POINT) for title in names)
+        given = tuple(E.lt(x, extent) for x, extent in zip(point, storage.shape, strict=True))
+        predicate, reason = _somewhere(trace, writes, path, point, given)
+    else:
+        predicate, reason = E.truth(missing is True), ""
+        if not isinstance(missing, bool):
+            point = tuple(E.const(at) for at in missing)
+    if predicate is not E.TRUE and not reason and trace.unmodelled:
+        reason = f"`{trace.unmodelled[0][0]}` has no model: it may write `{name}`"
     store = writes[-1]
     return replace(
         _written(name, kit.span_of(store.operation, store.touch.role)),
         predicate=predicate,
-        given=inside,
-        values=tuple(zip(names, point, strict=True)),
+        given=given,
+        values=tuple(zip(names, point, strict=False)),
         notes=(Note(storage.span, f"`{name}` is a parameter"),),
         exact=not reason,
         reason=reason,
         path=path,
         order=last,
     )
+
+
+def _somewhere(
+    trace: Trace,
+    writes: list[_Moved],
+    path: tuple[Bool, ...],
+    point: tuple[Expr, ...],
+    inside: tuple[Bool, ...],
+) -> tuple[Bool, str]:
+    """When one of the writes has an element; why that may be too much to ask, if it may."""
+    held = {id(condition) for condition in path}
+    facts = [item.condition for item in trace.assumptions]
+    known = Known((*facts, *path, *inside))
+    ways: list[Copy] = []
+    doubt = ""
+    for item in writes:
+        op = item.operation
+        here = known.also((*op.path, *flow.within(op.loops)), op.loops)
+        found = buffers.placed(item.storage, item.tensor, here, op.loops)
+        doubt = doubt or ("" if found.exact else found.view.reason)
+        way = copy(Access(op, item.touch.role, found.view, op.loops, (found.fits,)), 0)
+        if way is not None:
+            kept = tuple(fact for fact in way.constraints if id(fact) not in held)
+            ways.append(Copy(way.access, way.view, way.private, kept))
+    if not ways:
+        return E.FALSE, doubt
+    predicate, exact, blame = covered_point(ways, ways[0].access.view, point, known)
+    if predicate is E.TRUE or (exact and not doubt):
+        return predicate, ""
+    if blame is not None and blame.view.reason:
+        return predicate, blame.view.reason
+    name = writes[0].storage.name
+    return predicate, doubt or f"what is written to `{name}` is too irregular to add up"
 
 
 def _written(name: str, span: Span) -> Check:

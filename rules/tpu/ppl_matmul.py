@@ -28,6 +28,7 @@ from verifier.rulebase import Check, On, Rule, register
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.instruction import Trait
+from verifier.symbolic.tensors import DType
 from verifier.symbolic.trace import Operation
 
 
@@ -115,25 +116,13 @@ def forms(op: Operation, chip: Chip) -> Iterator[Check]:
         f"`pl.{name}` cannot transpose the left matrix alone",
         "TPU-D12",
     )
-    adds = flag(op, "result_add")
-    target = op.view("dst")
-    if target is not None:
-        wanted = INT32 if Trait.INTEGERS in traits(op) else FP32
-        yield check(
-            op,
-            "result_add",
-            implies(adds, target.dtype.among(wanted)),
-            f"result_add with {dtype_words(wanted)}",
-            f"`pl.{name}` adds to a result of {dtype_words(wanted)} only",
-            "TPU-D15",
-            views=(target,),
-        )
+    yield from _sums(op)
     if chip.has(Capability.PRODUCT_OPTIONS):
         return
     yield check(
         op,
         "result_add",
-        implies(adds, E.not_(rtrans)),
+        implies(flag(op, "result_add"), E.not_(rtrans)),
         "result_add without rtrans",
         f"{chip.name} cannot add to the result with a transposed right matrix",
         "TPU-D15",
@@ -156,6 +145,52 @@ def forms(op: Operation, chip: Chip) -> Iterator[Check]:
         f"`pl.{name}` on {chip.name} has no bias",
         "TPU-D16",
     )
+
+
+def _sums(op: Operation) -> Iterator[Check]:
+    """What is added to is of the wide type, as the call states it and as it is."""
+    name = function(op)
+    adds = flag(op, "result_add")
+    target = op.view("dst")
+    if target is not None:
+        wanted = INT32 if Trait.INTEGERS in traits(op) else FP32
+        yield check(
+            op,
+            "result_add",
+            implies(adds, target.dtype.among(wanted)),
+            f"result_add with {dtype_words(wanted)}",
+            f"`pl.{name}` adds to a result of {dtype_words(wanted)} only",
+            "TPU-D15",
+            views=(target,),
+        )
+        stated = op.value("out_dtype")
+        if isinstance(stated, DType):
+            yield check(
+                op,
+                "out_dtype",
+                implies(adds, stated.among(wanted)),
+                f"result_add with out_dtype of {dtype_words(wanted)}",
+                f"`pl.{name}` adds to a result of {dtype_words(wanted)} only",
+                "TPU-D15",
+                views=(target,),
+            )
+
+
+def element_types(op: Operation, chip: Chip) -> Iterator[Check]:
+    """Types of the operands; the type of results that a call states is that of its result."""
+    yield from types(op, chip)
+    target, stated = op.view("dst"), op.value("out_dtype")
+    if target is not None and isinstance(stated, DType):
+        yield check(
+            op,
+            "out_dtype",
+            target.dtype.same(stated),
+            "out_dtype is the type of dst",
+            f"`pl.{function(op)}` is asked for results of another type than its result has",
+            "TPU-D14",
+            views=(target,),
+            severity="warning",
+        )
 
 
 _PRODUCT: Final = example(
@@ -207,7 +242,7 @@ for _id, _code, _summary, _reason, _facts, _check, _failing in (
         "BM1684X multiplies float16 and bfloat16 with its second matrix instruction, float32 with "
         "the first one only; eight-bit floats exist from BM1690 on.",
         ("TPU-D04", "TPU-D14", "TPU-D17"),
-        types,
+        element_types,
         _PRODUCT.replace("pl.float16", "pl.float32").replace("fp16[", "fp32["),
     ),
 ):

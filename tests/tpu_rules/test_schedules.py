@@ -454,6 +454,8 @@ def shifted(n: int, x: okk.SystemAddr, y: okk.SystemAddr):
     assert 1 <= n <= 9
     okk.initialize()
     shape = okk.dim4(1, 20, 1, 3)
+    okk.gdma_32bit_cpy_S2L(40000, x, shape, None, None)
+    okk.gdma_32bit_cpy_L2S(y, 40000, shape, None, None)
     for i in range(n):
         with okk.parallel():
             okk.gdma_32bit_cpy_S2L(i * 128, x + i * 240, shape, None, None)

@@ -155,16 +155,26 @@ def known_at(assumptions: Iterable[Assumption], obligation: Obligation) -> tuple
 
     The demands of the grid and the contract always hold, and so do later assertions that every
     run comes to, since nothing runs before the whole kernel is traced; but not for what dies while
-    it is traced.
+    it is traced. What is said later on of values that are not followed, and that the obligation
+    does not ask for, excludes no input.
     """
     traced = obligation.rule.on is not On.HOST
+    terms: list[Expr | Bool] = [obligation.check.predicate, *obligation.local_facts]
+    asked = {symbol for term in (*terms, *obligation.trips) for symbol in term.free()}
     return tuple(
         a.condition
         for a in assumptions
         if a.order <= obligation.order
         or (a.everywhere and traced)
-        or a.kind in (AssumptionKind.GRID, AssumptionKind.CONTRACT, AssumptionKind.TYPE)
+        or a.kind in (AssumptionKind.GRID, AssumptionKind.CONTRACT)
+        or (a.kind is AssumptionKind.TYPE and not _of_others(a.condition, asked))
     )
+
+
+def _of_others(fact: Bool, asked: Collection[Sym]) -> bool:
+    """Whether a fact is about values that are not followed, none of which is asked for."""
+    opened = [symbol for symbol in fact.free() if symbol.origin in E.OPEN]
+    return bool(opened) and not any(symbol in asked for symbol in opened)
 
 
 def known_of_trips(assumptions: Iterable[Assumption], obligation: Obligation) -> EachTrip:
