@@ -241,6 +241,19 @@ VIEWS: Final = (
     ),
     beside(
         "view-precondition",
+        "X25",
+        "nisa.memset(dst=b_t{{.permute((0, 2, 1))||}}.reshape((96, 5, 8)), value=1.0)",
+        "a: float32[96, 40], b: float32[96, 4, 10]",
+    ),
+    beside(
+        "view-precondition",
+        "X25",
+        "nisa.memset(dst=b_t[:, {{:, 0:8||0:3, :}}].reshape((96, {{32||15, 2}})), value=1.0)",
+        "a: float32[96, 40], b: float32[96, 4, 10]",
+        "0.3",
+    ),
+    beside(
+        "view-precondition",
         "X26",
         "nisa.memset(dst=b_t.rearrange(('p', 'a', 'b'), "
         "{{('a', 'p', 'b')||('p', 'b', 'a')}}), value=1.0)",

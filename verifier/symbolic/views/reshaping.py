@@ -59,7 +59,42 @@ def reshape(machine: Machine, view: View, shape: Sequence[Expr], span: Span) -> 
         return replace(
             view, frame=sizes, axes=axes, coords=tuple(axis.index for axis in axes), span=span
         )
+    if machine.api != "beta1" and _scattered(machine, view, sizes, keeps_partition):
+        machine.check(
+            "view-precondition",
+            E.FALSE,
+            span,
+            "dimensions that become one are contiguous",
+            f"reshape of elements of `{view.name}` that are not contiguous",
+            facts=("NKI-X25",),
+            help=("copy them to a tile of their shape, and reshape that",),
+        )
     return replace(refactor(machine, view, sizes, keeps_partition), span=span)
+
+
+def _scattered(machine: Machine, view: View, sizes: Sequence[Expr], keeps_first: bool) -> bool:
+    """Whether elements that are to be counted by one axis lie, for sure, at no even steps."""
+    if not view.exact or not all(size.is_const for size in (*view.shape, *sizes)):
+        return False
+    if product(view.shape) is not product(sizes):
+        return False  # which is reported
+    place = E.const(0)
+    for d, (coord, extent) in enumerate(zip(view.coords, view.frame, strict=True)):
+        if d != view.frame_partition:
+            place = place * extent + coord
+    for old, _ in _groups(view.shape, sizes, keeps_first, machine.decide):
+        axes = [view.axes[k] for k in old if not is_one(view.axes[k].size)]
+        steps = [stride_of(place, axis) for axis in axes]
+        if view.frame_partition is not None:
+            row = view.coords[view.frame_partition]
+            if any(axis.symbol in row.free() for axis in axes):
+                continue
+        for step, axis, inner in zip(steps, axes[1:], steps[1:], strict=False):
+            if step is None or inner is None or not (step.is_const and inner.is_const):
+                continue
+            if step is not inner * axis.size:
+                return True
+    return False
 
 
 def resolve_shape(
