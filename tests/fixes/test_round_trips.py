@@ -66,7 +66,7 @@ def test_every_finding_can_be_suppressed(path: Path, tmp_path: Path) -> None:
     end=st.sampled_from(["\n", "\r\n"]),
 )
 @settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 def test_what_is_of_no_use_is_removed_again(
     path: Path, where: float, rules: list[str], alone: bool, end: str, tmp_path: Path

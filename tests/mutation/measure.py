@@ -106,8 +106,10 @@ def _is_caught(folder: Path, name: str, mutant: Mutant) -> bool:
     )
 
 
-def measure(limit: int) -> Score:
-    """Mutates every good fixture, at most ``limit`` times for each class, and checks each mutant.
+def measure(limit: int, every: int = 1) -> Score:
+    """Mutates good fixtures, at most ``limit`` times for each class, and checks each mutant.
+
+    Each takes its turn after ``every`` others: all fixtures and all classes have theirs.
 
     The originals are silent, so that each finding is one that the original does not have.
     """
@@ -116,10 +118,10 @@ def measure(limit: int) -> Score:
         folder = Path(place)
         for path in good("nki"):
             copy(path, folder)
-        for path in good("nki"):
+        for number, path in enumerate(good("nki")):
             text = path.read_text(encoding="utf-8")
             lines = text.splitlines()
-            for kind in CLASSES:
+            for kind in CLASSES[number % every :: every]:
                 for mutant in mutants(text, path.stem, kind, limit):
                     line = lines[mutant.line - 1].strip()
                     words = f"{path.stem}:{mutant.line} {kind}: {mutant.description}"
