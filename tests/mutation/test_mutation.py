@@ -1,6 +1,7 @@
 """At least 95% of single-token mistakes in the good fixtures are caught.
 
-The normal run takes a third of the classes for each fixture, one mutant of each; ``TILELINT_MUTATION=all`` takes all of them (a minute
+The normal run takes a third of the classes for each fixture, one mutant of each;
+``TILELINT_MUTATION=all`` takes all of them (a minute
 or two). ``-s`` shows the table and the survivors.
 """
 

@@ -157,7 +157,18 @@ def _plan(
     if operation is None:
         if new is None or ref.name not in ("language.ndarray", "language.empty_like"):
             return None
-        return Plan(None, (), new.template, new.name, new.span, new.arguments, False, -1, None)
+        return Plan(
+            None,
+            (),
+            new.template,
+            new.name,
+            new.span,
+            new.arguments,
+            {**new.storage.marks},
+            False,
+            -1,
+            None,
+        )
     if isinstance(operation.effect, Bool):
         return None
     own = {id(tensor._view): k for k, tensor in enumerate(tensors) if tensor._view is not None}
@@ -188,6 +199,7 @@ def _plan(
         new.name if new is not None else "",
         new.span if new is not None else operation.span,
         new.arguments if new is not None else {},
+        {**new.storage.marks} if new is not None else {},
         new is not None and new.template.prototype.initialised,
         returns,
         None if isinstance(result, View) else out,
@@ -200,7 +212,7 @@ def _run(machine: ConcreteMachine, plan: Plan, spots: list[Bound]) -> Tensor | N
     template = plan.template
     if template is not None:
         memory = machine.make(template, plan.name, plan.span, None)
-        memory.arguments = plan.arguments
+        memory.arguments, memory.marks = plan.arguments, plan.marks
         part = template.partition_axis if template.on_chip else None
         made = Tensor(machine, memory, template.whole, None, part)
         spots.append(made.bound())  # -1 from now on

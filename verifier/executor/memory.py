@@ -146,6 +146,7 @@ class Memory:
         "full",
         "life",
         "lost",
+        "marks",
         "name",
         "raw",
         "regions",
@@ -164,6 +165,8 @@ class Memory:
         self.span = span
         #: where its shape, its dtype and the like are written
         self.arguments = template.prototype.argument_spans
+        #: what is said of it from the start, as of a result of the call that made it
+        self.marks = template.prototype.marks
         self._storage = storage
         if isinstance(storage, ConcreteStorage):
             storage.memory = self
@@ -209,7 +212,7 @@ class Memory:
                 order=base.order,
                 initialised=base.initialised,
                 placement=base.placement,
-                marks=base.marks,
+                marks=dict(self.marks),
                 argument_spans=self.arguments,
             )
             self._storage.memory = self

@@ -11,6 +11,7 @@ from verifier.executor.memory import Memory, Template
 from verifier.records import dataclass, field
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
+from verifier.symbolic.tensors import Mark
 
 
 @dataclass(slots=True)
@@ -41,6 +42,8 @@ class Plan:
     span: Span
     #: where the shape and the like of the tensor that it makes are written
     arguments: Mapping[str, Span]
+    #: what the call says of the tensor that it makes
+    marks: Mapping[Mark, object]
     filled: bool
     #: position of the tensor that is the result; None: the result is ``outcome``
     returns: int | None
