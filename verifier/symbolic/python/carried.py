@@ -126,6 +126,8 @@ class Form(ABC):
 
     #: whether the value is exactly known; False: only what it may be is
     exact: bool = True
+    #: whether next to nothing is known of it
+    lost: bool = False
 
     @abstractmethod
     def at(self, loop: Context, index: Expr) -> object:

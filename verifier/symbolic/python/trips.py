@@ -158,11 +158,13 @@ class GenericLoop:
             if number == LIMIT or self._confirmed(forms, carried, after):
                 self._finish(forms, local, outcome)
                 return
-            if self.exact is not None and self.unroll and number:
+            exact = self.exact if self.unroll else None
+            if exact is None or not number:
+                forms = self._next(forms, carried, before, after, number)
+            if exact is not None and (number or any(form.lost for form in forms.values())):
                 self._instead(mark)
-                self.exact()
+                exact()
                 return
-            forms = self._next(forms, carried, before, after, number)
             if any(not form.exact for form in forms.values()) and self._rather_few(mark):
                 return
 

@@ -312,6 +312,8 @@ class Loose(Loosened):
 class AnyList(Loosened):
     """A list of any length with anything in it."""
 
+    lost = True
+
     def at(self, loop: Context, index: Expr) -> object:
         count = E.fresh("length", 0)
         reason = f"the value of a list carried around the loop over `{loop.loop.name}`"
