@@ -8,7 +8,7 @@ from enum import Enum
 from math import prod
 
 from rules.beta1 import TWINS
-from rules.memory import examples
+from rules.memory import counted, examples
 from rules.memory.cases import Copy, contains, copy, covered_point, dominates
 from rules.memory.defined import Flow
 from rules.memory.reading import Read, Write, regions
@@ -471,6 +471,10 @@ def _filled(
 
     known = table.assumed(table.last).also((*path, *inside), ())
     predicate, exact, blame = covered_point(ways(), view, point, known)
+    if not exact and predicate is not E.TRUE and not any(part.partial for part in parts):
+        found = counted.written(view.storage, [part.access for part in parts], path)
+        if found is not None:
+            return found, True, None
     if partial is not None and predicate is not E.TRUE:
         return predicate, False, blame or partial
     return predicate, exact, blame

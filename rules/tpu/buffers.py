@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import product
+from collections.abc import Callable, Sequence
 from typing import Final
 
+from rules.memory import counted
+from rules.memory.counted import Grid, Writing, number
 from rules.tpu import kit
 from verifier.records import dataclass
 from verifier.symbolic import expr as E
@@ -14,12 +15,6 @@ from verifier.symbolic.lanes import SystemTensor
 from verifier.symbolic.memory.known import Known
 from verifier.symbolic.tensors import Axis, Loop, Storage, View
 from verifier.symbolic.trace import Operation
-
-#: bytes of a buffer that are gone through one by one
-_BYTES: Final = 1 << 24
-#: iterations, and runs of bytes, that are gone through for one buffer
-_STEPS: Final = 1 << 16
-_RUNS: Final = 1 << 19
 
 _UNFIT: Final = "it is not written in rows of the shape that the contract declares"
 
@@ -166,10 +161,6 @@ def _along(stride: Expr, steps: list[Expr]) -> tuple[int, Expr]:
 # ----------------------------------------------------------------------------- on numbers
 
 
-class _TooMuchError(Exception):
-    """Something is not a number, or there are too many of them."""
-
-
 def first_missing(
     storage: Storage,
     writes: Sequence[tuple[Operation, SystemTensor]],
@@ -186,25 +177,15 @@ def first_missing(
     total = size.const
     for extent in extents:
         total *= extent
-    if total > _BYTES:
-        return None
-    there = bytearray(total)
-    budget = [_STEPS, _RUNS]
-    try:
-        for operation, tensor in writes:
-            facts = [fact for fact in operation.path if fact not in path]
-            for put in _iterations(operation.loops, E.Substitution({}), {}, budget):
-                if not _happens(facts, put):
-                    continue
-                for start, length in _runs(kit.moved_system(tensor, put), budget):
-                    begin, end = max(start, 0), min(start + length, total)
-                    if begin < end:
-                        there[begin:end] = b"\1" * (end - begin)
-    except _TooMuchError:
-        return None
-    at = there.find(b"\0")
-    if at < 0:
-        return True
+    at = counted.first_missing(
+        total,
+        (
+            Writing(op.loops, tuple(fact for fact in op.path if fact not in path), _bytes(tensor))
+            for op, tensor in writes
+        ),
+    )
+    if at is None or at == total:
+        return None if at is None else True
     at //= size.const
     coords: list[int] = []
     for extent in reversed(extents):
@@ -213,57 +194,17 @@ def first_missing(
     return tuple(reversed(coords))
 
 
-def _happens(facts: Sequence[Bool], put: E.Substitution) -> bool:
-    for fact in map(put.bool, facts):
-        if fact is E.FALSE:
-            return False
-        if fact is not E.TRUE:
-            raise _TooMuchError
-    return True
+def _bytes(tensor: SystemTensor) -> Callable[[E.Substitution], Grid]:
+    """The bytes of a tensor."""
 
+    def grid(put: E.Substitution) -> Grid:
+        there = kit.moved_system(tensor, put)
+        size = number(there.dtype.itemsize)
+        pairs = zip(there.shape, there.strides, strict=True)
+        steps = tuple((number(count), number(stride) * size) for count, stride in pairs)
+        return Grid(number(there.address.offset), steps, size)
 
-def _iterations(
-    loops: Sequence[Loop], put: E.Substitution, values: dict[E.Sym, Expr], budget: list[int]
-) -> Iterator[E.Substitution]:
-    """Every iteration of loops, those around first."""
-    if not loops:
-        budget[0] -= 1
-        if budget[0] < 0:
-            raise _TooMuchError
-        yield put
-        return
-    loop, *inner = loops
-    for at in range(_number(put.expr(loop.trips))):
-        deeper = {**values, loop.symbol: E.const(at)}
-        yield from _iterations(inner, E.Substitution(deeper), deeper, budget)
-
-
-def _runs(tensor: SystemTensor, budget: list[int]) -> Iterator[tuple[int, int]]:
-    """First byte and length of each run of bytes of a tensor, none of them twice."""
-    size = _number(tensor.dtype.itemsize)
-    start, length = _number(tensor.address.offset), size
-    steps: list[range] = []
-    pairs = zip(reversed(tensor.shape), reversed(tensor.strides), strict=True)
-    for count, stride in ((_number(count), _number(stride) * size) for count, stride in pairs):
-        if count <= 0:
-            return
-        if count == 1:
-            continue
-        if stride == length and not steps:
-            length *= count
-        else:
-            steps.append(range(0, count * stride, stride) if stride else range(1))
-    for offsets in product(*reversed(steps)):
-        budget[1] -= 1
-        if budget[1] < 0:
-            raise _TooMuchError
-        yield start + sum(offsets), length
-
-
-def _number(value: Expr) -> int:
-    if not value.is_const:
-        raise _TooMuchError
-    return value.const
+    return grid
 
 
 __all__ = ["Placed", "first_missing", "placed"]
