@@ -130,11 +130,17 @@ class Engines:
     needs: Mapping[Engine, tuple[Capability, tuple[str, ...]]] = field(
         default_factory=dict, hash=False
     )
+    #: generations whose compilers do not heed the engine that a call asks for
+    unheeded: frozenset[str] = frozenset()
     #: what is said of an engine and the operators that are given; None: nothing
     computes: Callable[[Engine, tuple[str, ...], Target], Admission | None] | None = None
 
+    def heeds(self, call: Call) -> bool:
+        """Whether it matters whom a call asks for."""
+        return call.api not in self.unheeded
+
     def of(self, call: Call) -> Engine:
-        """Who runs a call that names nobody."""
+        """Who runs a call that names nobody, or in vain."""
         return self.default if isinstance(self.default, Engine) else self.default(call)
 
 

@@ -16,9 +16,14 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.trace import Operation
 
 
+def _asked(op: Operation) -> Engine | None:
+    """As :func:`kit.engine`, of a request that is heeded."""
+    return kit.engine(op) if kit.described(op).engines.heeds(op) else Engine.UNKNOWN
+
+
 def _transpose_engine(op: Operation) -> Engine | None:
     """The Tensor or the Vector Engine; None if the call leaves it open or it is not known."""
-    named = kit.engine(op)
+    named = _asked(op)
     if named in (Engine.TENSOR, Engine.VECTOR):
         return named
     dst = op.view("dst")
@@ -148,7 +153,7 @@ register(
 def _transpose_buffers(op: Operation, target: Target) -> Iterator[Check]:
     if op.generation.fits_tiles:
         return
-    tensor = kit.engine(op) is Engine.TENSOR
+    tensor = _asked(op) is Engine.TENSOR
     for role in ("data", "dst"):
         view = op.view(role)
         if view is None:

@@ -567,8 +567,11 @@ def _gather_list(
 
 def engine_of(operation: Operation, instruction: Instruction) -> Engine:
     """The engine that runs the call: the one asked for, or the one that its form leads to."""
+    engines = instruction.engines
+    if not engines.heeds(operation):
+        return engines.of(operation)
     chosen = operation.value("engine")
     if isinstance(chosen, Enumerator) and chosen.kind == "engine" and chosen.name != "unknown":
         # `engine=` of a DMA names the queue that triggers it (NKI-N36)
-        return Engine.DMA if instruction.engines.default is Engine.DMA else Engine(chosen.name)
-    return instruction.engines.of(operation)
+        return Engine.DMA if engines.default is Engine.DMA else Engine(chosen.name)
+    return engines.of(operation)

@@ -297,7 +297,8 @@ NC_TRANSPOSE: Final = Instruction(
         ),
         tile("data"),
     ),
-    engines=Engines(_transposing, engines("tensor vector"), "NKI-N21"),
+    # asked for in vain before 0.4 (NKI-TRN07)
+    engines=Engines(_transposing, engines("tensor vector"), "NKI-N21", unheeded=words("0.2 0.3")),
     footprint=Footprint(reads=_transposed("data"), writes=written("dst")),
     result=TurnedByEngine("data"),
     traits=frozenset({Trait.TURNS}),
