@@ -14,7 +14,7 @@ from itertools import chain, permutations
 from typing import TypeAlias
 
 from rules.memory import examples
-from rules.memory.cases import before, between, covered
+from rules.memory.cases import apart, before, between, covered
 from rules.memory.words import element
 from verifier.dialects.names import NKI
 from verifier.hardware.targets import Target
@@ -37,21 +37,39 @@ def displaced_tiles(trace: Trace, target: Target) -> Iterable[Check]:
     placed = [uses for uses in table.storages if uses.storage.buffer.on_chip]
     for uses in placed:
         storage = uses.storage
-        if not is_counted(storage) or not uses.writes or not (uses.reads or uses.targets):
+        if not is_counted(storage) or not uses.writes or not _read(uses):
             continue
         found = places(storage)
         if found is None:
             yield _not_known(storage)
         elif not found.enough(storage):
-            for read in (*uses.reads, *uses.targets):
+            for read in _read(uses):
                 for write in uses.writes:
                     yield from _kept(uses, read, write, partial(_of_one, found))
     for uses, others in permutations(placed, 2):
         if tile_by_tile(uses.storage, others.storage):
-            apart = partial(_of_two, target.psum_bank_bytes)
-            for read in (*uses.reads, *uses.targets):
+            by_bytes = partial(_of_two, target.psum_bank_bytes)
+            for read in _read(uses):
                 for write in others.writes:
-                    yield from _kept(uses, read, write, apart)
+                    yield from _kept(uses, read, write, by_bytes)
+
+
+def _read(uses: Uses) -> list[Access]:
+    """What reads the tiles of a tensor."""
+    return [*uses.reads, *uses.targets, *uses.sums]
+
+
+def _begun(uses: Uses, read: Access) -> Iterator[tuple[Bool, bool, tuple[Bool, ...]]]:
+    """For each way in which there is something to read: when it is elsewhere, whether that is
+    exact, and what holds besides. A sum that begins reads nothing."""
+    if read not in uses.sums:
+        yield E.FALSE, True, ()
+        return
+    for own in uses.writes:
+        for way in before(own, read):
+            elsewhere, exact = apart(read.view, way.view)
+            if elsewhere is not E.TRUE:
+                yield elsewhere, exact, way.ranges
 
 
 #: when what is written lies elsewhere than what is read, and whether that is exact
@@ -62,25 +80,29 @@ def _kept(uses: Uses, read: Access, write: Access, elsewhere: _Apart) -> Iterato
     """No tile that ``write`` writes takes the place of what is read before it is read."""
     storage = uses.storage
     for other in before(write, read):
-        apart, exact = elsewhere(read.view, other.view)
-        if apart is E.TRUE:
+        distinct, exact = elsewhere(read.view, other.view)
+        if distinct is E.TRUE:
             continue
         shared = len(write.loops) - len(other.at)
         ways = chain.from_iterable(between(own, other, shared, read) for own in uses.writes)
-        known = Known((*read.path, *read.ranges), read.loops)
-        again, known_again, _ = covered(ways, read.view, known)
-        exact = exact and known_again and read.view.exact
+        again, covers, _ = covered(ways, read.view, Known((*read.path, *read.ranges), read.loops))
+        exact = exact and covers and read.view.exact
         where = element(read.view)
-        yield replace(
-            _still_there(made(storage), made(write.view.storage), read.span, write.operation.span),
-            predicate=E.or_(apart, again),
-            given=(*read.ranges, *other.ranges, *where.given),
-            values=where.values,
-            exact=exact,
-            reason="" if exact else f"which tiles of `{storage.name}` are in use is not known",
-            path=read.path,
-            order=read.order,
+        fault = _still_there(
+            made(storage), made(write.view.storage), read.span, write.operation.span
         )
+        for unbegun, sure, besides in _begun(uses, read):
+            known = exact and sure
+            yield replace(
+                fault,
+                predicate=E.or_(distinct, again, unbegun),
+                given=(*read.ranges, *other.ranges, *besides, *where.given),
+                values=where.values,
+                exact=known,
+                reason="" if known else f"which tiles of `{storage.name}` are in use is not known",
+                path=read.path,
+                order=read.order,
+            )
 
 
 def _of_one(found: Places, read: View, write: View) -> tuple[Bool, bool]:

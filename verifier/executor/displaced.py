@@ -45,8 +45,8 @@ class Ground:
         self._owners: dict[Buffer, NDArray[np.int32]] = {}
         self._writes: list[_Write] = []
         self._numbers: dict[tuple[int, int, Span], int] = {}
-        #: the tiles that something was written to, by their memory
-        self._begun: set[tuple[int, int]] = set()
+        #: which bytes of a tile in PSUM something was written to, by its memory and its number
+        self._begun: dict[tuple[int, int], NDArray[np.bool_]] = {}
         self._layouts: dict[Template, _Layout | None] = {}
         #: whether some tensor has tiles with places
         self._counted = False
@@ -60,23 +60,25 @@ class Ground:
             key = id(memory), tile, span
             number = self._numbers.get(key)
             if number is None:
-                self._begun.add((id(memory), tile))
                 self._writes.append(_Write(memory, tile, span))
                 number = self._numbers[key] = len(self._writes)
             self._owner(layout)[part] = number
+            if layout.buffer is Buffer.PSUM:
+                self._begun_of(memory, layout, tile)[layout.within(tile, part)] = True
 
     def read(self, box: Box, found: Bound, span: Span, *, added: bool) -> Displaced | None:
         """The write of another tile to the place of what is read, if there was one.
 
-        ``added``: it is read to be added to, and a sum that begins reads nothing.
+        ``added``: a sum in PSUM is gone on with; where it begins, it reads nothing.
         """
         memory, layout = found.memory, self._layout(found.memory.template)
         if layout is None or not self._counted:
             return None
         for tile, part in layout.parts(box, found):
-            if added and (id(memory), tile) not in self._begun:
-                continue
-            for number in reversed(np.unique(self._owner(layout)[part]).tolist()):
+            owners = self._owner(layout)[part]
+            if added and layout.buffer is Buffer.PSUM:
+                owners = owners[self._begun_of(memory, layout, tile)[layout.within(tile, part)]]
+            for number in reversed(np.unique(owners).tolist()):
                 if number and self._takes(self._writes[number - 1], memory, tile):
                     last = self._writes[number - 1]
                     its = Made(last.memory.name, last.memory.span)
@@ -96,6 +98,12 @@ class Ground:
             self._layouts[template] = _Layout(template, self._bank) if known else None
             self._counted |= known and is_counted(storage)
         return self._layouts[template]
+
+    def _begun_of(self, memory: Memory, layout: _Layout, tile: int) -> NDArray[np.bool_]:
+        found = self._begun.get((id(memory), tile))
+        if found is None:
+            found = self._begun[id(memory), tile] = np.zeros(layout.tile, np.bool_)
+        return found
 
     def _owner(self, layout: _Layout) -> NDArray[np.int32]:
         owner = self._owners.get(layout.buffer)
@@ -126,6 +134,8 @@ class _Layout:
         self.rows = max((row for row, _ in self._starts), default=0) + self._rest[0]
         width = prod(self._rest[1:]) * self._size
         self.end = max((byte for _, byte in self._starts), default=0) + width
+        #: partitions and bytes of a tile
+        self.tile = self._rest[0], width
 
     def parts(self, box: Box, found: Bound) -> Iterator[tuple[int, _Part]]:
         """Each tile that a view touches, and the bytes of it."""
@@ -140,6 +150,11 @@ class _Layout:
         tiles, rest = np.divmod(elements(self._template, found.place).reshape(-1), prod(self._rest))
         for tile in map(int, np.unique(tiles)):
             yield tile, self._scattered(tile, rest[tiles == tile])
+
+    def within(self, tile: int, part: _Part) -> _Part:
+        """The bytes, counted from where the tile begins."""
+        (rows, inner), (row, byte) = part, self._starts[tile]
+        return _moved(rows, row), _moved(inner, byte)
 
     def _boxed(self, tile: int, box: tuple[tuple[int, int], ...]) -> _Part:
         (low, high), inner = box[0], box[1:]
@@ -159,6 +174,13 @@ class _Layout:
         rows, inner = np.divmod(positions, prod(self._rest[1:]))
         inner = byte + inner[:, None] * self._size + np.arange(self._size)
         return row + rows[:, None], inner
+
+
+def _moved(places: slice | NDArray[np.int64], start: int) -> slice | NDArray[np.int64]:
+    """Places, counted from a start."""
+    if isinstance(places, slice):
+        return slice(places.start - start, places.stop - start)
+    return places - start
 
 
 def _start(storage: Storage, at: tuple[int, ...], bank: int) -> tuple[int, int]:

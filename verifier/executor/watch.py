@@ -39,6 +39,7 @@ from verifier.symbolic.memory.events import (
     Overlapped,
     Reached,
 )
+from verifier.symbolic.memory.index import sums_by_operator
 from verifier.symbolic.tensors import LoopKind, StorageKind
 from verifier.symbolic.trace import Operation
 
@@ -423,7 +424,7 @@ class Watch:
         ground = self._grounds.setdefault(id(program), Ground(self._bank))
         for role in steps.reads:
             found, span = bounds[role], self._where(steps.operation, role)
-            added = steps.operation.adds and role in steps.writes
+            added = sums_by_operator(steps.operation) and role in steps.writes
             lost = ground.read(self._box(found), found, span, added=added)
             if lost is not None:
                 self._meet(lost)

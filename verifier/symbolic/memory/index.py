@@ -66,6 +66,8 @@ class Uses:
     reads: list[Access] = field(default_factory=list)
     #: reads that an accumulating operation makes of its own target
     targets: list[Access] = field(default_factory=list)
+    #: the targets of sums that overwrite where they begin, and add to what they have begun
+    sums: list[Access] = field(default_factory=list)
 
     @property
     def all(self) -> list[Access]:
@@ -145,7 +147,9 @@ def _build(trace: Trace) -> Index:
             uses.writes.append(Access(operation, role, view, loops))
             adds = accumulation(operation)
             listed = any(name == role and other is view for name, other in operation.reads)
-            if adds is not E.FALSE and not listed and not _own_sum(operation, view):
+            if _own_sum(operation, view):
+                uses.sums.append(Access(operation, role, view, loops, target=True))
+            elif adds is not E.FALSE and not listed:
                 given = () if adds is E.TRUE else (adds,)
                 uses.targets.append(Access(operation, role, view, loops, given, target=True))
     return out
