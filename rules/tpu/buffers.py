@@ -48,8 +48,8 @@ def placed(storage: Storage, tensor: SystemTensor, known: Known, loops: Sequence
         coords.append(taken)
     if rest is not E.const(0):
         coords[-1] = coords[-1] + rest
-    likely = _Likely(known, tuple(loops))
-    _carried(coords, storage.shape, likely)
+    folding = _Folding(known, tuple(loops))
+    _carried(coords, storage.shape, folding)
     reach = [E.const(1) for _ in storage.shape]
     firsts = tuple(coords)
     axes: list[Axis] = []
@@ -68,7 +68,7 @@ def placed(storage: Storage, tensor: SystemTensor, known: Known, loops: Sequence
         facts += (E.ge(first, 0), E.le(first + length, extent))
     whole = E.mod(tensor.address.offset, size) is E.const(0)
     same = whole and size is tensor.dtype.itemsize
-    left = tuple(fact for fact in facts if not likely.holds(fact))
+    left = tuple(fact for fact in facts if not folding.holds(fact))
     view = View(
         storage=storage,
         instance=(),
@@ -84,8 +84,8 @@ def placed(storage: Storage, tensor: SystemTensor, known: Known, loops: Sequence
 
 
 @dataclass(frozen=True, slots=True)
-class _Likely:
-    """What folds, also when indices of loops are put at their ends."""
+class _Folding:
+    """What folds, also where indices of loops are put at their ends: such facts hold for sure."""
 
     known: Known
     loops: tuple[Loop, ...]
@@ -98,7 +98,7 @@ class _Likely:
         return self._at_most(fact.expr, 4)
 
     def _at_most(self, value: Expr, depth: int) -> bool:
-        """Whether ``value <= 0`` folds; a minimum is at most each of its parts."""
+        """Whether ``value <= 0`` folds; a minimum is at most each of its parts, ``depth`` deep."""
         value = self._furthest(value)
         if self.known.decide(E.le(value, 0)) is True:
             return True
@@ -126,15 +126,15 @@ class _Likely:
         return value
 
 
-def _carried(coords: list[Expr], shape: Sequence[Expr], likely: _Likely) -> None:
+def _carried(coords: list[Expr], shape: Sequence[Expr], folding: _Folding) -> None:
     """Coordinates that lie a row before or behind their dimension are of the row beside it."""
     for dimension in range(len(coords) - 1, 0, -1):
         extent, at = shape[dimension], coords[dimension]
         for turn in (1, -1):
             other = at + turn * extent
             inside = E.ge(other, 0), E.lt(other, extent)
-            stays = likely.holds(E.ge(at, 0)) and likely.holds(E.lt(at, extent))
-            if not stays and all(likely.holds(fact) for fact in inside):
+            stays = folding.holds(E.ge(at, 0)) and folding.holds(E.lt(at, extent))
+            if not stays and all(folding.holds(fact) for fact in inside):
                 coords[dimension] = other
                 coords[dimension - 1] = coords[dimension - 1] - turn
                 break

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import groupby
 from typing import Final
 
@@ -13,7 +12,7 @@ from rules.tpu.flow import Instance, Use, Uses
 from rules.tpu.kit import function, words
 from verifier.dialects.names import OKK
 from verifier.hardware.chips import Chip
-from verifier.records import dataclass
+from verifier.records import dataclass, replace
 from verifier.rulebase import Check, Monitor, Note, On, Rule, register
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool

@@ -24,7 +24,7 @@ _MOST: Final = 512
 def is_worth_it(run: Run, verdicts: Iterable[Verdict]) -> bool:
     """Whether all that is open is what memory holds, and loops can go trip by trip."""
     opened = _opened(verdicts)
-    if run.late or not opened or not all(_is_settled(rule) for rule in opened.values()):
+    if run.late or not opened or not all(_finds_as_much(rule) for rule in opened.values()):
         return False
     operations = run.trace.operations
     total = 0
@@ -39,7 +39,7 @@ def is_worth_it(run: Run, verdicts: Iterable[Verdict]) -> bool:
     return len(operations) < total <= _MOST
 
 
-def _is_settled(rule: Rule) -> bool:
+def _finds_as_much(rule: Rule) -> bool:
     """Whether it finds as much where loops go trip by trip."""
     return rule.family == "memory" and not rule.of_loops
 

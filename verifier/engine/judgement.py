@@ -95,6 +95,7 @@ def judgement(
     run, found, followed = _settled(project, job, unit, request, solver, clock)
     decided = time.perf_counter()
     unmodelled = tuple(dict.fromkeys(name for name, _ in run.trace.unmodelled))
+    # asked again at the end: what cuts the condition off, or the report, is no reason against both
     cut = _late(found.verdicts, clock, unit)
     unsettled = [reason.message for reason in (*found.reasons, *cut)]
     unsettled += [f"`{name}` is not modelled" for name in unmodelled]

@@ -11,12 +11,12 @@ from __future__ import annotations
 import re
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import field, fields, is_dataclass, replace
+from dataclasses import is_dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
-from verifier.records import dataclass
+from verifier.records import dataclass, field, fields, replace
 from verifier.report import model as report
 from verifier.source import footprint
 from verifier.source.footprint import Footprint

@@ -172,18 +172,9 @@ def _plan(
     if isinstance(operation.effect, Bool):
         return None
     own = {id(tensor._view): k for k, tensor in enumerate(tensors) if tensor._view is not None}
-    roles: dict[str, int] = {}
-    for role, operand in operation.operands.items():
-        value = operand.value
-        if isinstance(value, View):
-            at = own.get(id(value))
-            if at is None:
-                if new is None or getattr(value.storage, "memory", None) is not new:
-                    return None
-                at = -1
-            roles[role] = at
-        elif isinstance(value, tuple) and any(isinstance(item, View) for item in value):
-            return None
+    roles = _positions(operation, own, new)
+    if roles is None:
+        return None
     returns: int | None = None
     if isinstance(result, View):
         returns = -1 if new is not None else own.get(id(result))
@@ -204,6 +195,28 @@ def _plan(
         returns,
         None if isinstance(result, View) else out,
     )
+
+
+def _positions(
+    operation: Operation, own: dict[int, int], new: Memory | None
+) -> dict[str, int] | None:
+    """The position of each role's tensor: among the arguments, by their views, or -1 for ``new``.
+
+    None: an operand is another tensor, or several.
+    """
+    roles: dict[str, int] = {}
+    for role, operand in operation.operands.items():
+        value = operand.value
+        if isinstance(value, View):
+            at = own.get(id(value))
+            if at is None:
+                if new is None or getattr(value.storage, "memory", None) is not new:
+                    return None
+                at = -1
+            roles[role] = at
+        elif isinstance(value, tuple) and any(isinstance(item, View) for item in value):
+            return None
+    return roles
 
 
 def _run(machine: ConcreteMachine, plan: Plan, spots: list[Bound]) -> Tensor | None:

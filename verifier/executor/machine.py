@@ -18,8 +18,8 @@ from verifier.executor.findings import MisuseError, UnsupportedError, ViolationE
 from verifier.executor.flow import Origins
 from verifier.executor.memory import Bound, Memory, Template
 from verifier.executor.programs import Plans, Program
+from verifier.executor.recent import RecentOperations
 from verifier.executor.records import Record
-from verifier.executor.stretches import Stretches
 from verifier.executor.watch import WATCHED, Watch
 from verifier.hardware import dtypes as dt
 from verifier.hardware.catalogue import Hardware
@@ -194,7 +194,7 @@ class ConcreteMachine:
         #: what TPU kernels did, for the rules that look at all of it
         self.trace: list[Operation] = []
         self.storages: list[Storage] = []
-        self.stretches = self._stretches()
+        self.recent = self._recent_operations()
         self._accused: list[tuple[Rule, Storage]] = []  # results: what becomes of them decides
         known = plans if plans is not None else Plans()
         self.plans, self.kept = known.calls, known.kept
@@ -211,9 +211,9 @@ class ConcreteMachine:
         #: the operation at which the run is looked at again
         self.probed = _PROBED if options.probe is not None else _NEVER
 
-    def _stretches(self) -> Stretches | None:
+    def _recent_operations(self) -> RecentOperations | None:
         looked_at = Stretch in self.rules.monitors
-        return Stretches(self.meet, self.blank_trace) if looked_at else None
+        return RecentOperations(self.meet, self.blank_trace) if looked_at else None
 
     def _watching(self, wanted: frozenset[type]) -> Watch | None:
         bank = self.target.psum_bank_bytes if isinstance(self.hardware, Target) else 0
@@ -393,8 +393,8 @@ class ConcreteMachine:
         self.emitted += 1
         if self.traced:
             self.trace.append(operation)
-        if self.stretches is not None:
-            self.stretches.add(operation)
+        if self.recent is not None:
+            self.recent.add(operation)
         self.judge_operation(operation)
         self._execute(self, operation)
 

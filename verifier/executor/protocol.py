@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import signal
-from dataclasses import asdict, field
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
 from verifier.executor.arguments import Argument, ArgumentKind
-from verifier.records import dataclass
+from verifier.records import dataclass, field
 from verifier.report import model as report
 
 REQUEST: Final = "request.json"

@@ -19,7 +19,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, field, replace
+from dataclasses import asdict
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
@@ -37,7 +37,7 @@ from verifier.executor.session import Kernel, Session, using
 from verifier.executor.worker import limit
 from verifier.hardware import catalogue
 from verifier.hardware import dtypes as dt
-from verifier.records import dataclass
+from verifier.records import dataclass, field, replace
 from verifier.report import model as report
 from verifier.rulebase import Rule, Shown
 from verifier.symbolic.memory.events import LanesLived, Lived, SharedLived

@@ -25,7 +25,6 @@ from verifier.source.ir import Span
 from verifier.symbolic.memory.events import Ended, Lived, Returned, UndefinedRead
 from verifier.symbolic.python.pins import argument_path, item_path
 from verifier.symbolic.tensors import StorageKind
-from verifier.symbolic.trace import Trace
 
 #: characters of what a kernel raises that are shown
 _LONGEST = 500
@@ -281,7 +280,7 @@ def _tensors(value: Any) -> list[Tensor]:
 def _finish(
     machine: ConcreteMachine, returned: list[Tensor], inputs: list[Tensor], span: Span
 ) -> None:
-    trace = Trace(machine.kernel, span.path, span, machine.generation, machine.dialect.name)
+    trace = machine.blank_trace(span)
     trace.returns.append(((), tuple(tensor.as_view for tensor in returned), span))
     machine.accumulators.ended()
     machine.meet(Ended(trace, any(tensor.memory.written for tensor in inputs)))

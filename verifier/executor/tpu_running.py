@@ -182,8 +182,8 @@ def finish(machine: ConcreteMachine, given: Given, span: Span) -> None:
                 continue
             for check in rulebase.run(rule, machine.hardware, trace):
                 machine.judge(rule, check)
-    if machine.stretches is not None:
-        machine.stretches.tell()
+    if machine.recent is not None:
+        machine.recent.tell()
     capacity(machine)
     _filled(machine, given, span)
     if not any(True for _ in given.results()):

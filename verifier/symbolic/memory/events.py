@@ -372,14 +372,14 @@ class Stretch:
 
 
 @dataclass(frozen=True, slots=True)
-class SharedLived:
-    """The tensors in the memory that cores share, likewise; sizes are those of all of it."""
+class LanesLived:
+    """The tensors in the lanes during a run, or during its beginning."""
 
     lives: Sequence[LaneLife]
 
 
 @dataclass(frozen=True, slots=True)
-class LanesLived:
-    """The tensors in the lanes during a run, or during its beginning."""
+class SharedLived:
+    """As :class:`LanesLived`, in the memory that cores share: each with all of its bytes."""
 
     lives: Sequence[LaneLife]

@@ -1,4 +1,4 @@
-"""Parts of long runs of a TPU, for rules that compare an operation with those shortly before."""
+"""The last operations of a run of a TPU, for rules that compare one with those shortly before."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from verifier.symbolic.trace import Operation, Trace
 _REACH: Final = 100
 
 
-class Stretches:
-    """The operations that were not looked at yet, and those just before."""
+class RecentOperations:
+    """The operations that were not looked at yet, and those just before: a :class:`Stretch`."""
 
     def __init__(self, meet: Callable[[object], bool], trace: Callable[[Span], Trace]) -> None:
         self._meet = meet
@@ -44,4 +44,4 @@ class Stretches:
         self._meet(Stretch(trace, new[0].order, self._cut))
 
 
-__all__ = ["Stretches"]
+__all__ = ["RecentOperations"]
