@@ -43,8 +43,13 @@ class Run:
 
 
 def run(trace: Trace, inputs: Mapping[str, int | bool]) -> Run:
-    """Execute all iterations in order."""
+    """Execute all iterations in order.
+
+    A sum that begins on nothing in a tensor that is returned is early if it is there at the end.
+    """
     out = Run()
+    returned = {view.storage.id for _, views, _ in trace.returns for view in views}
+    stored: dict[Element, tuple[int, int]] = {}
     for iteration, operation in _schedule(list(trace.operations), 0, dict(inputs)):
         env: Env = {**inputs, **{loop.symbol.name: value for loop, value in iteration}}
         if not all(E.evaluate(condition, env) for condition in operation.path):
@@ -57,11 +62,18 @@ def run(trace: Trace, inputs: Mapping[str, int | bool]) -> Run:
         for role, view in (*operation.reads, *(operation.writes if adds else ())):
             if view.storage.kind is not StorageKind.INPUT and not view.storage.initialised:
                 touched = reads.get(role) or writes.get(role) or set()
-                if not touched <= out.written:
+                early = touched - (out.written - stored.keys())
+                if early and role not in reads and view.storage.id in returned:
+                    stored.update(dict.fromkeys(early, (operation.order, view.storage.id)))
+                elif early:
                     out.early.add((operation.order, view.storage.id))
         for touched in writes.values():
             out.written |= touched
+            if not adds:
+                for element in touched:
+                    stored.pop(element, None)
         out.events.append(Event(operation, iteration, reads, writes))
+    out.early |= {*stored.values()}
     return out
 
 
