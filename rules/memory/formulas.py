@@ -95,7 +95,7 @@ class Ranges:
         return E.and_(*shared, E.or_(*rests))
 
     def _adjoin(self, cases: list[Bool]) -> bool:
-        """Whether the cases say that something that is never negative is 0, or 1, ..., or more."""
+        """Whether the cases say that something is 0, or 1, ..., or more; or less, if it may be."""
         zeros = [
             case.expr for case in cases if case.kind is E.BoolKind.EQ and case.expr is not None
         ]
@@ -104,7 +104,7 @@ class Ranges:
             value = zero
             while value in zeros:
                 value = value - 1
-            if -value in bounds and self.holds(E.ge(zero, 0)):
+            if -value in bounds and (zero + 1 in bounds or self.holds(E.ge(zero, 0))):
                 return True
         return False
 

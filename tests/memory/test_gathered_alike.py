@@ -32,7 +32,7 @@ def gathered(a, groups: ncc.ReplicaGroup, whole: bool):
     [
         ("0", {"unknown"}),  # both take part with the same
         ("nl.program_id(0) * 96", {"always"}),
-        ("0 if whole else nl.program_id(0) * 96", {"sometimes", "unknown"}),
+        ("0 if whole else nl.program_id(0) * 96", {"sometimes"}),  # and what is left is not known
     ],
 )
 def test_instances_that_take_part_with_the_same_may_gather_the_same(
@@ -41,3 +41,4 @@ def test_instances_that_take_part_with_the_same_may_gather_the_same(
     report = analyze_source(KERNEL.format(start=start))
     found = [d for d in report.diagnostics if d.rule == "loop-carried-dependence"]
     assert {d.verdict for d in found} == verdicts, found
+    assert any(kernel.reasons for kernel in report.kernels) == (verdicts != {"always"})
