@@ -15,6 +15,7 @@ from verifier.engine import analyze_file, weakest
 from verifier.report.model import FileRequest
 from verifier.solver.solver import Solver
 from verifier.symbolic import expr as E
+from verifier.symbolic.pretty import pretty
 
 relaxed = settings(
     max_examples=60,
@@ -56,6 +57,46 @@ def test_what_is_found_without_a_formula_suffices_and_is_needed_where_it_says_so
             said = bool(E.evaluate(found.condition, outer))
             assert right or not said
             assert said == right or not found.exact
+
+
+def _blocks(block: int, part: int, least: int) -> tuple[E.Bool, E.Bool]:
+    """Columns of blocks of a size, of which whole parts are written; the size is at least that."""
+    E.fresh_context()
+    size = E.symbol("B", 1)
+    index = E.fresh("i", 0, None, E.Origin.LOOP)
+    column = E.fresh("t", 0, None, E.Origin.AXIS)
+    within = (E.lt(index, E.ceildiv(size, block)), E.lt(column, E.minimum(block, size)))
+    written = E.lt(column, E.floordiv(size, part) * part)
+    return E.implies(E.and_(*within), written), E.ge(size, least)
+
+
+@pytest.mark.parametrize(
+    ("block", "part", "least", "text"),
+    [
+        # columns of one block and one more would do, too, and so would those of whole blocks
+        (512, 128, 128, "B % 128 == 0"),
+        (96, 24, 24, "B % 24 == 0"),
+        # neither number is a multiple of the other one
+        (96, 36, 36, "B % 36 == 0"),
+        (64, 64, 1, "B % 64 == 0"),
+    ],
+)
+def test_of_candidates_that_suffice_the_wider_one_is_taken(
+    block: int, part: int, least: int, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Solver, "close", lambda *_: None)  # no such condition is at hand
+    goal, given = _blocks(block, part, least)
+    found = weakest._sufficient(goal, (), (given,), Solver())
+    assert found is not None and pretty(found) == text
+
+
+def test_of_a_quotient_that_is_rounded_up_the_whole_is_tried_first() -> None:
+    E.fresh_context()
+    size = E.symbol("B", 1)
+    goal = E.le(E.ceildiv(size, 512), 7)
+    first, *rest = weakest._candidates(goal, (), Solver())
+    tried = [pretty(candidate) for candidate in (first, *rest)]
+    assert tried.index("B % 512 == 0") < tried.index("B % 512 == 1")
 
 
 HEAD = """\

@@ -141,13 +141,24 @@ def _tried(
 def _sufficient(
     goal: Bool, local: Sequence[Bool], given: tuple[Bool, ...], solver: Solver
 ) -> Bool | None:
-    """The first candidate that suffices."""
+    """The first candidate that suffices, or a wider one that it implies and that does, too."""
+    found: Bool | None = None
     for candidate in _candidates(goal, local, solver):
         if candidate is FALSE or candidate is TRUE or not of_given(candidate):
             continue
+        if found is not None and not _narrower(found, candidate, solver):
+            continue
         if _suffices(candidate, goal, local, given, solver):
-            return candidate
-    return None
+            found = candidate
+    return found
+
+
+def _narrower(one: Bool, other: Bool, solver: Solver) -> bool:
+    """Whether a condition implies another one, which does not imply it."""
+    if not set(one.free()).issuperset(other.free()):
+        return False  # multiples of one number, say, are not those of another one
+    implied = solver.check(Query((one,), other)).proved
+    return implied and not solver.check(Query((other,), one)).proved
 
 
 def _suffices(
@@ -247,7 +258,9 @@ def _candidates(goal: Bool, local: Sequence[Bool], solver: Solver) -> Iterator[B
     if closed is not None:
         yield closed
     quotients = dict.fromkeys(_quotients((goal, *local)))
-    single = [E.eq(E.mod(q.num, q.den), 0) for q in quotients]
+    # what is divided, without what is added to round it: the last part is a whole one
+    whole = [E.eq(E.mod(q.num - q.num.const, q.den), 0) for q in quotients]
+    single = dict.fromkeys((*whole, *(E.eq(E.mod(q.num, q.den), 0) for q in quotients)))
     sizes = [E.from_atom(s) for s in dict.fromkeys(_sizes((goal, *local)))]
     pairs = [E.eq(a, b) for i, a in enumerate(sizes) for b in sizes[i + 1 :]]
     yield from (*single, *pairs)[:_TRIED]
