@@ -15,6 +15,13 @@ def helper(n):
     return n * 8
 
 
+@ppl.jit
+def early(n):
+    if n > 5:
+        return 128
+    return 100
+
+
 {contract}
 @ppl.jit
 def copied(out_ptr, in_ptr, n{annotation}, block: pl.constexpr):
@@ -137,6 +144,18 @@ def test_names(tmp_path: Path, before: str, wrong: bool) -> None:
         ("2", "", "wide = 50\nfor i in pl.static_range(2):\n    wide = wide + 50", "wide", False),
         ("2", "", "shape = [1, block]", "shape[1]", False),
         ("2", "", "shape = [1, n * 64]", "shape[1]", True),
+        # however a name is bound
+        ("2", "", "a, (b, wide) = 1, (2, block)", "wide", False),
+        ("2", "", "a, (b, wide) = 1, (2, n * 64)", "wide", True),
+        ("2", "", "a, *wide = 1, block, 2", "wide[0]", False),
+        ("2", "", "a, *wide = 1, n * 64, 2", "wide[0]", True),
+        ("2", "", "a = (wide := block)", "wide", False),
+        ("2", "", "a = (wide := n * 64)", "wide", True),
+        ("2", "", "if (wide := n * 64) > 0:\n    pass", "wide", True),
+        ("2", "", "g = pl.gtensor([1, 40, 1, 100], pl.GLOBAL, in_ptr)", "g.shape[3]", False),
+        ("2", "", "g = pl.gtensor([1, n, 1, 100], pl.GLOBAL, in_ptr)", "g.shape[1] * 64", True),
+        ("2", "", "pass", "early(block)", False),
+        ("2..9", "", "pass", "early(n)", True),
     ],
 )
 def test_memory_shapes(

@@ -120,16 +120,21 @@ class BindingTimes:
     find: Find = _nothing
     depth: int = 0
     _bound: dict[str, list[_Bound]] = field(default_factory=dict)
+    #: all that its statements bind
+    _stored: frozenset[str] = frozenset()
     _asked: set[tuple[Stage, str, tuple[int, int]]] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         for each in _bindings(self.function.body, (), ()):
             self._bound.setdefault(each.name, []).append(each)
+        self._stored = frozenset(_stored(self.function.body))
 
     def sources(self, node: ast.expr, stage: Stage) -> Sources:
         """What has to be so for a value to be known to a stage of the compiler."""
-        if isinstance(node, (ast.Constant, ast.JoinedStr, ast.Attribute)):
-            return KNOWN  # attributes are names of the language, dtypes, and shapes of blocks
+        if isinstance(node, ast.Constant):
+            return KNOWN
+        if isinstance(node, ast.Attribute):
+            return self._attribute(node, stage)
         if isinstance(node, ast.Name):
             return self._name(node, stage)
         if isinstance(node, ast.Call):
@@ -143,6 +148,21 @@ class BindingTimes:
     def _all(self, nodes: Iterable[ast.expr], stage: Stage) -> Sources:
         return KNOWN.union(*(self.sources(node, stage) for node in nodes))
 
+    def _attribute(self, node: ast.Attribute, stage: Stage) -> Sources:
+        """A name of the language, a dtype, or the shape of a block: that is what it was made of."""
+        if stage is Stage.FRONT_END or node.attr == "dtype" or not isinstance(node.value, ast.Name):
+            return KNOWN
+        out = KNOWN
+        for bound in self._reaching(node.value)[0]:
+            made = bound.value
+            if isinstance(made, ast.Call):  # of sizes, and of pointers that come from outside
+                args = (*made.args, *(k.value for k in made.keywords))
+                sizes = (a for a in args if not isinstance(a, ast.Name) or a.id not in self.given)
+                out |= self._all((*sizes, *bound.tests), stage)
+            else:
+                out |= self._folded(bound)
+        return out
+
     # -- names ---------------------------------------------------------------------------
 
     def _name(self, node: ast.Name, stage: Stage) -> Sources:
@@ -153,6 +173,8 @@ class BindingTimes:
         try:
             bindings, first = self._reaching(node)
             out = self.given[node.id].at(stage) if first and node.id in self.given else KNOWN
+            if not bindings and node.id in self._stored and node.id not in self.given:
+                return run(node.id)  # it is bound in a way that is not looked at
             for bound in bindings:
                 if stage is Stage.FRONT_END:
                     out |= self._to_front_end(bound)
@@ -252,12 +274,7 @@ class BindingTimes:
 
     def returned(self) -> Sources:
         """What has to be so for the optimiser to know what the function returns."""
-        values = (
-            node.value
-            for node in ast.walk(self.function)
-            if isinstance(node, ast.Return) and node.value is not None
-        )
-        return self._all(values, Stage.OPTIMISER)
+        return self._all(_returned(self.function.body), Stage.OPTIMISER)
 
     def _item(self, node: ast.Subscript, stage: Stage) -> Sources:
         """An item of a list: lists that are assigned keep what they are made of."""
@@ -308,6 +325,29 @@ def _operands(node: ast.expr) -> Iterator[ast.expr]:
             yield from child.ifs
 
 
+def _returned(body: Sequence[ast.stmt]) -> Iterator[ast.expr]:
+    """What a function returns is made of: values, and conditions that choose among them."""
+    for node in body:
+        if isinstance(node, ast.Return) and node.value is not None:
+            yield node.value
+        elif isinstance(node, (ast.If, ast.While)):
+            inner = list(_returned((*node.body, *node.orelse)))
+            if inner:
+                yield node.test
+                yield from inner
+        elif isinstance(node, ast.For):
+            yield from _returned((*node.body, *node.orelse))
+
+
+def _stored(body: Iterable[ast.AST]) -> Iterator[str]:
+    """The names that statements bind: those of comprehensions and inner functions are their own."""
+    for node in body:
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+        elif not isinstance(node, (ast.comprehension, ast.FunctionDef, ast.Lambda)):
+            yield from _stored(ast.iter_child_nodes(node))
+
+
 def _last_name(node: ast.expr) -> str:
     if isinstance(node, ast.Attribute):
         return node.attr
@@ -318,7 +358,7 @@ def _holds(loop: _Loop, line: int) -> bool:
     return loop.first <= line <= loop.last
 
 
-def _end(node: ast.stmt) -> tuple[int, int]:
+def _end(node: ast.stmt | ast.expr) -> tuple[int, int]:
     return node.end_lineno or node.lineno, node.end_col_offset or node.col_offset
 
 
@@ -327,7 +367,16 @@ def _bindings(
 ) -> Iterator[_Bound]:
     """Where statements bind names, in the order of the text."""
     for node in body:
+        for each in _own_expressions(node):
+            for inner in ast.walk(each):
+                if isinstance(inner, ast.NamedExpr):
+                    yield from _targets(inner.target, inner.value, _end(each), loops, tests)
         yield from _bindings_of(node, loops, tests)
+
+
+def _own_expressions(node: ast.stmt) -> Iterator[ast.expr]:
+    """The expressions of a statement that are in none below it."""
+    return (each for each in ast.iter_child_nodes(node) if isinstance(each, ast.expr))
 
 
 def _bindings_of(
@@ -348,8 +397,9 @@ def _bindings_of(
     elif isinstance(node, ast.For):
         unrolled = isinstance(node.iter, ast.Call) and _last_name(node.iter.func) == _UNROLLED
         loop = _Loop(node.lineno, node.end_lineno or node.lineno, unrolled)
-        if isinstance(node.target, ast.Name):
-            yield _Bound(node.target.id, _end(node), node.iter, loops, tests, counter=loop)
+        for each in ast.walk(node.target):
+            if isinstance(each, ast.Name):
+                yield _Bound(each.id, _end(node), node.iter, loops, tests, counter=loop)
         yield from _bindings(node.body, (*loops, loop), tests)
         yield from _bindings(node.orelse, loops, tests)
     elif isinstance(node, ast.While):
@@ -365,15 +415,18 @@ def _targets(
     end: tuple[int, int],
     loops: tuple[_Loop, ...],
     tests: tuple[ast.expr, ...],
+    part: bool = False,
 ) -> Iterator[_Bound]:
     if isinstance(target, ast.Name):
-        yield _Bound(target.id, end, value, loops, tests)
+        yield _Bound(target.id, end, value, loops, tests, part=part)
+    elif isinstance(target, ast.Starred):
+        yield from _targets(target.value, value, end, loops, tests, part=True)
     elif isinstance(target, (ast.Tuple, ast.List)):
-        same = isinstance(value, (ast.Tuple, ast.List)) and len(value.elts) == len(target.elts)
+        same = isinstance(value, ast.Tuple) and len(value.elts) == len(target.elts)
+        same = same and not any(isinstance(each, ast.Starred) for each in target.elts)
         for position, each in enumerate(target.elts):
-            if isinstance(each, ast.Name):
-                part = value.elts[position] if same and isinstance(value, ast.Tuple) else value
-                yield _Bound(each.id, end, part, loops, tests, part=not same)
+            own = value.elts[position] if same and isinstance(value, ast.Tuple) else value
+            yield from _targets(each, own, end, loops, tests, part=part or not same)
 
 
 __all__ = [
