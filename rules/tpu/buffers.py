@@ -95,7 +95,8 @@ class _Folding:
             return True
         if fact.kind is not E.BoolKind.LE or fact.expr is None:
             return False
-        return self._at_most(fact.expr, 4)
+        stricter = E.le(fact.expr + 1, 0)  # `if n > 0` is held as it stands
+        return self.known.decide(stricter) is True or self._at_most(fact.expr, 4)
 
     def _at_most(self, value: Expr, depth: int) -> bool:
         """Whether ``value <= 0`` folds; a minimum is at most each of its parts, ``depth`` deep."""
