@@ -107,10 +107,13 @@ def test_reshapes_of_parts_are_right_or_inexact(data: st.DataObject) -> None:
         shape = (first, second, rest // second)
         view, array = views.reshape(machine, view, c(*shape), SPAN), array.reshape(shape)
         assert [int(E.evaluate(s, {})) for s in view.shape] == list(shape)
-    assert machine.broken() == []
+    flat_run = array.ravel()
+    if machine.broken():  # elements that one axis cannot count
+        assert {*machine.broken()} == {"view-precondition"}
+        assert len({*np.diff(flat_run).tolist()}) > 1
+        return
     if view.exact:
         assert positions(view) == array.ravel().tolist()
-    flat_run = array.ravel()
     if (np.diff(flat_run) == 1).all() and len(sizes) == 1:
         assert view.exact
 
