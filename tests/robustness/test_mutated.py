@@ -23,7 +23,7 @@ TEXTS = [good(), bad(), *filter(None, FILES)]
 #: of the texts that are cut off, each so many-th
 _EVERY = 5 if "TILELINT_EXAMPLES" in os.environ else 15
 COMMON = settings(
-    max_examples=int(os.environ.get("TILELINT_EXAMPLES", "25")),
+    max_examples=int(os.environ.get("TILELINT_EXAMPLES", "12")),
     deadline=None,
     derandomize="TILELINT_EXAMPLES" not in os.environ,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
