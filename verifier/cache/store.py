@@ -29,6 +29,7 @@ CREATE TABLE IF NOT EXISTS entries (
     number INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL UNIQUE, value BLOB NOT NULL
 )
 """
+_IS_MADE: Final = "SELECT 1 FROM sqlite_master WHERE name = 'entries'"
 _FAILURES: Final = (sqlite3.Error, OSError, ValueError, OverflowError)
 
 
@@ -61,9 +62,15 @@ class Store:
         self.folder.mkdir(parents=True, exist_ok=True)
         made = sqlite3.connect(self.folder / _FILE, timeout=_PATIENCE, isolation_level=None)
         try:
-            made.execute("PRAGMA journal_mode = WAL")  # who reads does not wait for who writes
+            with contextlib.suppress(sqlite3.OperationalError):
+                # who reads does not wait for who writes; that nobody else may be there at this
+                # moment is not waited for, and whoever is makes it so
+                made.execute("PRAGMA journal_mode = WAL")
             made.execute("PRAGMA synchronous = NORMAL")
-            made.execute(_TABLE)
+            if made.execute(_IS_MADE).fetchone() is None:
+                made.execute("BEGIN IMMEDIATE")  # waits for others that make the same
+                made.execute(_TABLE)
+                made.execute("COMMIT")
             made.execute("SELECT number, key, value FROM entries LIMIT 1").fetchone()
         except BaseException:
             made.close()
