@@ -24,6 +24,7 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import IO, Final
+from unittest import mock
 
 import rules
 import verifier
@@ -84,8 +85,17 @@ def _text(stream: IO[bytes]) -> str:
     return stream.read().decode()
 
 
-class KernelProcess:
+class _Process:
     """The process of a kernel that runs, as far as those who wait for it use a ``Popen``."""
+
+    pid: int
+
+    def send_signal(self, number: int) -> None:
+        os.kill(self.pid, number)
+
+
+class KernelProcess(_Process):
+    """One that the starter of commands forks."""
 
     def __init__(self, folder: str) -> None:
         request = {"arguments": ["kernel", folder], "cwd": str(Path.cwd()), "env": {**os.environ}}
@@ -101,12 +111,9 @@ class KernelProcess:
                 raise subprocess.TimeoutExpired("kernel", timeout or 0) from None
         return self._status
 
-    def send_signal(self, number: int) -> None:
-        os.kill(self.pid, number)
 
-
-class _ForkedHere:
-    """The same, for a command that was forked itself: nobody else has loaded so little."""
+class _ForkedHere(_Process):
+    """One of a command that was forked itself: the starter waits for the command meanwhile."""
 
     def __init__(self, folder: str) -> None:
         self.pid = os.fork()
@@ -129,9 +136,6 @@ class _ForkedHere:
             else:
                 time.sleep(0.002)
         return self._status
-
-    def send_signal(self, number: int) -> None:
-        os.kill(self.pid, number)
 
 
 class _Starter:
@@ -233,7 +237,7 @@ def _serve(number: int) -> int:
     if os.environ.get("PYTHONFAULTHANDLER"):
         faulthandler.enable()
     if request["forked"]:
-        runner._start = _ForkedHere  # type: ignore[assignment]  # as far as it is used
+        mock.patch.object(runner, "_start", _ForkedHere).start()
     form, what, *sys.argv[1:] = request["arguments"]
     if form == "-c":
         exec(what, {"__name__": "__main__"})

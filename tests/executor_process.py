@@ -1,7 +1,7 @@
 """Kernels that run in a process forked from one that is loaded: a second less for each run.
 
-For folders whose tests are about what runs say. Those about processes (tests/executor,
-tests/robustness) start a Python for each.
+For folders whose tests are about what runs say. Tests of the process itself start a Python for it:
+:func:`tests.commands.tilelint` with ``forked=False``, or :mod:`subprocess`.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ from verifier.hardware.catalogue import Hardware
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
 from verifier.rulebase import Check, Monitor, Note, On, Replayed, Rule, Shown, Whose, register
+from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.memory.events import Ended, Wasted
 from verifier.symbolic.memory.index import index
@@ -104,11 +105,16 @@ def ended_without(event: Ended, target: Target) -> Iterator[Check]:
 
 def wasted(event: Wasted, target: Hardware) -> Iterator[Check]:
     """A run that wrote none of its buffers: of others that may be otherwise."""
-    yield Check(
+    yield no_buffer_written(event.kernel, event.span)
+
+
+def no_buffer_written(kernel: str, span: Span) -> Check:
+    """A kernel writes to what it is given."""
+    return Check(
         predicate=E.FALSE,
-        span=event.span,
-        text=f"`{event.kernel}` writes to a buffer",
-        message=f"`{event.kernel}` writes to none of its buffers: its work is lost",
+        span=span,
+        text=f"`{kernel}` writes to a buffer",
+        message=f"`{kernel}` writes to none of its buffers: its work is lost",
     )
 
 

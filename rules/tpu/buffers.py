@@ -166,10 +166,10 @@ def first_missing(
     storage: Storage,
     writes: Sequence[tuple[Operation, SystemTensor]],
     path: Sequence[Bool],
-) -> tuple[int, ...] | bool | None:
+) -> tuple[int, ...] | None:
     """The first element of a buffer that none of the writes has, where all sizes are numbers.
 
-    True: all are written; None: it cannot be told so. ``path``: what holds at the end.
+    Empty: all are written; None: it cannot be told so. ``path``: what holds at the end.
     """
     extents = [extent.const for extent in storage.shape if extent.is_const]
     size = storage.dtype.itemsize
@@ -186,7 +186,7 @@ def first_missing(
         ),
     )
     if at is None or at == total:
-        return None if at is None else True
+        return None if at is None else ()
     at //= size.const
     coords: list[int] = []
     for extent in reversed(extents):

@@ -171,9 +171,8 @@ def _covered(trace: Trace, storage: Storage, writes: list[_Moved], path: tuple[B
         given = tuple(E.lt(x, extent) for x, extent in zip(point, storage.shape, strict=True))
         predicate, reason = _somewhere(trace, writes, path, point, given)
     else:
-        predicate, reason = E.truth(missing is True), ""
-        if not isinstance(missing, bool):
-            point = tuple(E.const(at) for at in missing)
+        predicate, reason = E.truth(not missing), ""
+        point = tuple(map(E.const, missing))
     if predicate is not E.TRUE and not reason and trace.unmodelled:
         reason = f"`{trace.unmodelled[0][0]}` has no model: it may write `{name}`"
     store = writes[-1]

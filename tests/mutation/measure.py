@@ -109,7 +109,7 @@ def _is_caught(folder: Path, name: str, mutant: Mutant) -> bool:
 def measure(limit: int, every: int = 1) -> Score:
     """Mutates good fixtures, at most ``limit`` times for each class, and checks each mutant.
 
-    Each takes its turn after ``every`` others: all fixtures and all classes have theirs.
+    Of each fixture one class in ``every`` is taken, from the next one on for the next fixture.
 
     The originals are silent, so that each finding is one that the original does not have.
     """

@@ -1,8 +1,8 @@
 """At least 95% of single-token mistakes in the good fixtures are caught.
 
 The normal run takes a third of the classes for each fixture, one mutant of each;
-``TILELINT_MUTATION=all`` takes all of them (a minute
-or two). ``-s`` shows the table and the survivors.
+``TILELINT_MUTATION=all`` takes all of them (a minute or two). ``-s`` shows the table and the
+survivors.
 """
 
 from __future__ import annotations

@@ -45,13 +45,18 @@ PARALLEL = {"before": "okk.parallel_start()", "after": "okk.parallel_end()"}
 @pytest.mark.parametrize("trips", [3, 97, 100, 140])
 @pytest.mark.parametrize(("width", "overlap"), [(32, False), (33, True)])
 def test_the_last_operations_are_judged(
-    width: int, overlap: bool, trips: int, around: dict[str, str], tmp_path: Path, capsys: object
+    width: int,
+    overlap: bool,
+    trips: int,
+    around: dict[str, str],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     path = tmp_path / "kernel.py"
     path.write_text(KERNEL.format(**around), encoding="utf-8")
     given = [f"--arg={name}=fp32[64,{3 * width}]" for name in ("output", "data")]
     given += [f"--arg=trips={trips}", f"--arg=width={width}"]
     ended = main(["run", f"{path}::blend", *given, "--shapes-only"])
-    said = capsys.readouterr().out  # type: ignore[attr-defined]
+    said = capsys.readouterr().out
     assert ("okk-live-overlap" in said) is overlap, said
     assert ended == (1 if overlap else 0)

@@ -34,7 +34,9 @@ RULE = "ppl-shared-capacity"
 
 @pytest.mark.parametrize(("rows", "fits"), [(2730, True), (2731, False)])
 @pytest.mark.parametrize("target", ["sg2260e"])
-def test_the_limit(rows: int, fits: bool, target: str, tmp_path: Path, capsys: object) -> None:
+def test_the_limit(
+    rows: int, fits: bool, target: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     text = KERNEL.format(rows=rows)
     (result,) = mark([check(tmp_path, text, target)], jobs=1)
     found = [d.replay for d in result.diagnostics if d.rule == RULE]
@@ -44,6 +46,6 @@ def test_the_limit(rows: int, fits: bool, target: str, tmp_path: Path, capsys: o
     given = [f"--arg={name}_ptr=fp16[1,32,1,48]" for name in ("out", "src")]
     options = [f"--arg=rows={rows}", f"--target={target}", "--shapes-only"]
     ended = main(["run", f"{path}::handed", *given, *options])
-    said = capsys.readouterr().out  # type: ignore[attr-defined]
+    said = capsys.readouterr().out
     assert (RULE in said) is not fits, said
     assert ended == (0 if fits else 1)

@@ -422,11 +422,12 @@ def _targets(
     elif isinstance(target, ast.Starred):
         yield from _targets(target.value, value, end, loops, tests, part=True)
     elif isinstance(target, (ast.Tuple, ast.List)):
-        same = isinstance(value, ast.Tuple) and len(value.elts) == len(target.elts)
-        same = same and not any(isinstance(each, ast.Starred) for each in target.elts)
-        for position, each in enumerate(target.elts):
-            own = value.elts[position] if same and isinstance(value, ast.Tuple) else value
-            yield from _targets(each, own, end, loops, tests, part=part or not same)
+        values = value.elts if isinstance(value, ast.Tuple) else []
+        starred = any(isinstance(each, ast.Starred) for each in target.elts)
+        if len(values) != len(target.elts) or starred:
+            values, part = [value] * len(target.elts), True
+        for each, own in zip(target.elts, values, strict=True):
+            yield from _targets(each, own, end, loops, tests, part)
 
 
 __all__ = [

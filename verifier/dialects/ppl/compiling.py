@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from typing import cast
 
 from verifier.dialects.ppl import binding_times
 from verifier.dialects.ppl.binding_times import BindingTimes, Hangs, Source, Stage
@@ -111,8 +112,7 @@ def _find(vm: VM, module: Module) -> binding_times.Find:
     key = ("functions of", module.path)
     if key not in vm.memo:
         vm.memo[key] = binding_times.of_file(module.syntax())
-    found: binding_times.Find = vm.memo[key]  # type: ignore[assignment]
-    return found
+    return cast(binding_times.Find, vm.memo[key])
 
 
 def _function(vm: VM, module: Module, definition: ir.FunctionDef) -> ast.FunctionDef | None:
