@@ -25,8 +25,9 @@ from verifier.hardware.capabilities import Capability
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target, first_with
 from verifier.records import dataclass, replace
-from verifier.rulebase import Check, Monitor, Note, On, Rule, register
+from verifier.rulebase import Monitor, On, Rule, register
 from verifier.symbolic import expr as E
+from verifier.symbolic.checks import Check, Note
 from verifier.symbolic.effects import Effect
 from verifier.symbolic.expr import Bool
 from verifier.symbolic.memory.content import Content, written

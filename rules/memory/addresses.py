@@ -8,8 +8,9 @@ from rules.memory import examples
 from rules.memory.meetings import chosen
 from verifier.hardware.targets import Target
 from verifier.records import dataclass, replace
-from verifier.rulebase import Check, Monitor, Note, On, Replayed, Rule, Shown, register
+from verifier.rulebase import Monitor, On, Replayed, Rule, Shown, register
 from verifier.symbolic import expr as E
+from verifier.symbolic.checks import Check, Note
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.memory.events import Life, Lived
 from verifier.symbolic.memory.index import index

@@ -12,9 +12,10 @@ from rules.memory.meetings import Meeting, chosen, meetings
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
 from verifier.records import dataclass, replace
-from verifier.rulebase import Check, Monitor, Note, On, Replayed, Rule, Shown, register
+from verifier.rulebase import Monitor, On, Replayed, Rule, Shown, register
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
+from verifier.symbolic.checks import Check, Note
 from verifier.symbolic.expr import Atom, Bool, Expr
 from verifier.symbolic.memory.events import LaneLife, Lived
 from verifier.symbolic.memory.index import Index, index

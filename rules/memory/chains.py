@@ -25,9 +25,10 @@ from rules.memory.cases import (
 from rules.memory.registers import file_of, lane, lanes_of, registers_of
 from verifier.hardware.targets import Target
 from verifier.records import dataclass, replace
-from verifier.rulebase import Check, Monitor, Note, On, Replayed, Rule, Shown, register
+from verifier.rulebase import Monitor, On, Replayed, Rule, Shown, register
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
+from verifier.symbolic.checks import Check, Note
 from verifier.symbolic.effects import Accumulation
 from verifier.symbolic.expr import Bool
 from verifier.symbolic.memory.content import Held

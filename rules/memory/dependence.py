@@ -26,9 +26,10 @@ from verifier.hardware.chips import Chip
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
 from verifier.records import dataclass, replace
-from verifier.rulebase import Check, Monitor, Note, On, Rule, Whose, register
+from verifier.rulebase import Monitor, On, Rule, Whose, register
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
+from verifier.symbolic.checks import Check, Note
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.memory.events import (
     CarriedRead,

@@ -8,9 +8,10 @@ from dataclasses import replace
 from rules.memory.order import barriers, exchanges
 from rules.memory.passes import Passes
 from verifier.hardware.catalogue import Hardware
-from verifier.rulebase import Check, Monitor, Note, On, Rule, Whose, register
+from verifier.rulebase import Monitor, On, Rule, Whose, register
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
+from verifier.symbolic.checks import Check, Note
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.memory.events import Awaited, Unanswered
 from verifier.symbolic.memory.lives import exclusive

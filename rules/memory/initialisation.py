@@ -27,9 +27,10 @@ from rules.memory.words import (
 from verifier.hardware.catalogue import Hardware
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
-from verifier.rulebase import Check, Monitor, Note, On, Replayed, Rule, Shown, Whose, register
+from verifier.rulebase import Monitor, On, Replayed, Rule, Shown, Whose, register
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
+from verifier.symbolic.checks import Check, Note
 from verifier.symbolic.effects import Effect
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.memory.events import (

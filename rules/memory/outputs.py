@@ -9,9 +9,10 @@ from rules.memory import examples
 from verifier.hardware.catalogue import Hardware
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
-from verifier.rulebase import Check, Monitor, Note, On, Replayed, Rule, Shown, Whose, register
+from verifier.rulebase import Monitor, On, Replayed, Rule, Shown, Whose, register
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
+from verifier.symbolic.checks import Check, Note
 from verifier.symbolic.memory.events import Ended, Wasted
 from verifier.symbolic.memory.index import index
 from verifier.symbolic.tensors import StorageKind

@@ -10,9 +10,10 @@ from rules.memory.wholes import Along, fillings, line, quotients, walks
 from rules.memory.words import reach
 from verifier.hardware.targets import Target
 from verifier.records import dataclass, replace
-from verifier.rulebase import Check, Monitor, Note, On, Replayed, Rule, Shown, register
+from verifier.rulebase import Monitor, On, Replayed, Rule, Shown, register
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
+from verifier.symbolic.checks import Check, Note
 from verifier.symbolic.expr import TRUE, Bool, Div, Expr
 from verifier.symbolic.memory.events import Reached
 from verifier.symbolic.memory.index import Access, Index, Uses, index

@@ -18,9 +18,10 @@ from rules.memory.cases import apart, before, between, covered
 from rules.memory.words import element
 from verifier.dialects.names import NKI
 from verifier.hardware.targets import Target
-from verifier.rulebase import Check, Monitor, Note, On, Rule, register
+from verifier.rulebase import Monitor, On, Rule, register
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
+from verifier.symbolic.checks import Check, Note
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.memory.events import Displaced, Made, made
 from verifier.symbolic.memory.index import Access, Uses, index

@@ -9,9 +9,10 @@ from rules.memory import examples
 from rules.memory.cases import apart, copy
 from verifier.dialects.names import NKI
 from verifier.hardware.targets import Target
-from verifier.rulebase import Check, Monitor, On, Rule, register
+from verifier.rulebase import Monitor, On, Rule, register
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
+from verifier.symbolic.checks import Check
 from verifier.symbolic.memory.events import Overlapped
 from verifier.symbolic.memory.index import Access, index, tensor
 from verifier.symbolic.memory.transfers import sources, taken_from

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from verifier.records import dataclass
-from verifier.rulebase import Note
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
+from verifier.symbolic.checks import Note
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.memory.index import Access
 from verifier.symbolic.pretty import pretty

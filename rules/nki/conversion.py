@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from rules.nki import kinds
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
-from verifier.rulebase import Check, Note, On, Replayed, Rule, Shown, register
+from verifier.rulebase import On, Replayed, Rule, Shown, register
 from verifier.symbolic import expr as E
+from verifier.symbolic.checks import Check, Note
 from verifier.symbolic.instruction import Trait
 from verifier.symbolic.trace import Operation
 

@@ -10,8 +10,9 @@ from verifier import rulebase
 from verifier.hardware import dtypes as dt
 from verifier.hardware.engines import Engine
 from verifier.hardware.memories import Buffer
-from verifier.rulebase import Check, Note, Rule
+from verifier.rulebase import Rule
 from verifier.symbolic import expr as E
+from verifier.symbolic.checks import Check, Note
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.instruction import Instruction, Operators, Trait
 from verifier.symbolic.roles import Limit, Role, Sized

@@ -8,8 +8,9 @@ from typing import Final
 from rules.nki.kit import catalogue, register
 from rules.nki.samples import variants
 from verifier.hardware.targets import Target
-from verifier.rulebase import COMPILED, Check, Note, On, Rule, Twin
+from verifier.rulebase import COMPILED, On, Rule, Twin
 from verifier.symbolic import expr as E
+from verifier.symbolic.checks import Check, Note
 from verifier.symbolic.trace import Operation
 
 _FRAME: Final = """\

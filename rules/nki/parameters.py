@@ -9,8 +9,9 @@ from rules.nki import kit
 from rules.nki.kit import register
 from rules.nki.samples import variants
 from verifier.hardware.targets import Target
-from verifier.rulebase import COMPILED, Check, On, Rule
+from verifier.rulebase import COMPILED, On, Rule
 from verifier.symbolic import expr as E
+from verifier.symbolic.checks import Check
 from verifier.symbolic.tensors import Storage, StorageKind
 from verifier.symbolic.trace import Operation, Trace
 

@@ -15,8 +15,9 @@ from verifier.hardware.capabilities import Capability
 from verifier.hardware.engines import Engine
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
-from verifier.rulebase import Check, On, Rule
+from verifier.rulebase import On, Rule
 from verifier.symbolic import expr as E
+from verifier.symbolic.checks import Check
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.instruction import Trait
 from verifier.symbolic.roles import Limit

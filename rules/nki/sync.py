@@ -12,8 +12,9 @@ from rules.nki.samples import kernel, variants
 from verifier.hardware import dtypes as dt
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
-from verifier.rulebase import Check, On, Rule
+from verifier.rulebase import On, Rule
 from verifier.symbolic import expr as E
+from verifier.symbolic.checks import Check
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.instruction import Trait
 from verifier.symbolic.roles import Takes

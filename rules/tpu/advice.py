@@ -9,8 +9,9 @@ from rules.tpu.examples import pair
 from rules.tpu.kit import traits
 from verifier.dialects.names import OKK
 from verifier.hardware.chips import Chip
-from verifier.rulebase import COMPILED, Check, On, Rule, register
+from verifier.rulebase import COMPILED, On, Rule, register
 from verifier.symbolic import expr as E
+from verifier.symbolic.checks import Check
 from verifier.symbolic.instruction import Trait
 from verifier.symbolic.trace import Trace
 

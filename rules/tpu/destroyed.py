@@ -9,8 +9,8 @@ from rules.tpu.flow import Instance, Use
 from rules.tpu.kit import function, words
 from verifier.hardware.chips import Chip
 from verifier.records import dataclass
-from verifier.rulebase import Check, Note
 from verifier.symbolic import expr as E
+from verifier.symbolic.checks import Check, Note
 from verifier.symbolic.expr import Bool
 from verifier.symbolic.lanes import LocalTensor
 from verifier.symbolic.memory.lives import exclusive

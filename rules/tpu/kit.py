@@ -11,9 +11,9 @@ from verifier.hardware.engines import Engine
 from verifier.layouts import address as places
 from verifier.layouts import strides as layouts
 from verifier.records import dataclass, replace
-from verifier.rulebase import Check, Note
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
+from verifier.symbolic.checks import Check, Note
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.instruction import Instruction, Trait
 from verifier.symbolic.lanes import LocalTensor, Quad, SystemTensor, Touch

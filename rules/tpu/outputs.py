@@ -11,9 +11,10 @@ from rules.tpu.kit import check, function, words
 from verifier.dialects.names import OKK
 from verifier.hardware.chips import Chip
 from verifier.records import dataclass, replace
-from verifier.rulebase import Check, Monitor, Note, On, Replayed, Rule, Shown, register
+from verifier.rulebase import Monitor, On, Replayed, Rule, Shown, register
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
+from verifier.symbolic.checks import Check, Note
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.lanes import SystemTensor, Touch
 from verifier.symbolic.memory.events import Filled, Wasted

@@ -19,8 +19,9 @@ from rules.tpu.ppl_kit import (
 from verifier.dialects.names import PPL
 from verifier.hardware import dtypes as dt
 from verifier.hardware.chips import Chip
-from verifier.rulebase import Check, On, Rule, register
+from verifier.rulebase import On, Rule, register
 from verifier.symbolic import expr as E
+from verifier.symbolic.checks import Check
 from verifier.symbolic.expr import Bool
 from verifier.symbolic.instruction import Instruction, Trait
 from verifier.symbolic.roles import Match, Role, SameType, Types

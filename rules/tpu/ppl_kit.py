@@ -9,8 +9,9 @@ from verifier.dialects.names import PPL
 from verifier.hardware import dtypes as dt
 from verifier.hardware.engines import Engine
 from verifier.hardware.memories import Buffer
-from verifier.rulebase import AT_ONCE, Check, Monitor, Note, On, Replayed, Rule, register
+from verifier.rulebase import AT_ONCE, Monitor, On, Replayed, Rule, register
 from verifier.symbolic import expr as E
+from verifier.symbolic.checks import Check, Note
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.instruction import Instruction, Trait
 from verifier.symbolic.tensors import DType, Mark, StorageKind, View

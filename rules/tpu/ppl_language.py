@@ -7,8 +7,9 @@ from typing import Final
 
 from rules.tpu.ppl_kit import declare, elementwise, example
 from verifier.hardware.chips import Chip
-from verifier.rulebase import AT_ONCE, COMPILED, Check, Monitor, On, Replayed
+from verifier.rulebase import AT_ONCE, COMPILED, Monitor, On, Replayed
 from verifier.symbolic import expr as E
+from verifier.symbolic.checks import Check
 from verifier.symbolic.memory.events import Declared
 
 _DOUBLED: Final = elementwise("pl.tiu.fmul(b, a, 2.0)")

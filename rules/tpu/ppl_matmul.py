@@ -24,8 +24,9 @@ from rules.tpu.ppl_kit import (
 from verifier.dialects.names import PPL
 from verifier.hardware.capabilities import Capability
 from verifier.hardware.chips import Chip
-from verifier.rulebase import Check, On, Rule, register
+from verifier.rulebase import On, Rule, register
 from verifier.symbolic import expr as E
+from verifier.symbolic.checks import Check
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.instruction import Trait
 from verifier.symbolic.tensors import DType

@@ -11,9 +11,10 @@ from rules.memory.order import Barriers, Foreign, disordered, reader, reads_of_o
 from rules.tpu.ppl_kit import declare, example
 from verifier.hardware.chips import Chip
 from verifier.hardware.memories import Buffer
-from verifier.rulebase import COMPILED, Check, Monitor, Note, On, Replayed, Shown
+from verifier.rulebase import COMPILED, Monitor, On, Replayed, Shown
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
+from verifier.symbolic.checks import Check, Note
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.memory.events import (
     CoresMet,

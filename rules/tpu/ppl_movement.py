@@ -29,8 +29,9 @@ from verifier.hardware import dtypes as dt
 from verifier.hardware.chips import Chip
 from verifier.hardware.engines import Engine
 from verifier.hardware.memories import Buffer
-from verifier.rulebase import Check, On, Rule, register
+from verifier.rulebase import On, Rule, register
 from verifier.symbolic import expr as E
+from verifier.symbolic.checks import Check
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.instruction import Instruction, Picks, Trait
 from verifier.symbolic.roles import Counted, Crossed, Permuted, Spread

@@ -32,8 +32,9 @@ from verifier.hardware import dtypes as dt
 from verifier.hardware.capabilities import Capability
 from verifier.hardware.chips import Chip
 from verifier.hardware.memories import Buffer
-from verifier.rulebase import Check, On
+from verifier.rulebase import On
 from verifier.symbolic import expr as E
+from verifier.symbolic.checks import Check
 from verifier.symbolic.expr import Bool
 from verifier.symbolic.instruction import Instruction, Trait
 from verifier.symbolic.roles import Crossed, Elements, PerChannel

@@ -27,8 +27,9 @@ from verifier.hardware import dtypes as dt
 from verifier.hardware.chips import Chip
 from verifier.layouts import strides as layouts
 from verifier.records import dataclass
-from verifier.rulebase import Check, On
+from verifier.rulebase import On
 from verifier.symbolic import expr as E
+from verifier.symbolic.checks import Check
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.instruction import Instruction, Picks
 from verifier.symbolic.roles import Lies, Role, Spread, Unit

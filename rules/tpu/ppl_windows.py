@@ -30,8 +30,9 @@ from verifier.hardware import dtypes as dt
 from verifier.hardware.capabilities import Capability
 from verifier.hardware.chips import Chip
 from verifier.records import dataclass
-from verifier.rulebase import Check, On
+from verifier.rulebase import On
 from verifier.symbolic import expr as E
+from verifier.symbolic.checks import Check
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.instruction import Trait
 from verifier.symbolic.roles import Limit

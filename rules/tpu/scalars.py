@@ -9,8 +9,9 @@ from rules.tpu.examples import pair
 from rules.tpu.kit import check, function
 from verifier.dialects.names import OKK
 from verifier.hardware.chips import Chip
-from verifier.rulebase import Check, On, Rule, register
+from verifier.rulebase import On, Rule, register
 from verifier.symbolic import expr as E
+from verifier.symbolic.checks import Check
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.roles import RangeBy, Role
 from verifier.symbolic.trace import Operation

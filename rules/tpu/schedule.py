@@ -11,8 +11,9 @@ from rules.tpu.kit import function, words
 from verifier.dialects.names import OKK
 from verifier.hardware.chips import Chip
 from verifier.hardware.engines import Engine
-from verifier.rulebase import Check, Note, On, Rule, register
+from verifier.rulebase import On, Rule, register
 from verifier.symbolic import expr as E
+from verifier.symbolic.checks import Check, Note
 from verifier.symbolic.expr import Bool
 from verifier.symbolic.instruction import Trait
 from verifier.symbolic.memory.lives import exclusive

@@ -20,8 +20,8 @@ from rules.tpu.runs import lane_of
 from rules.tpu.written import Element, Point, Way
 from verifier.hardware.chips import Chip
 from verifier.records import dataclass, replace
-from verifier.rulebase import Check
 from verifier.symbolic import expr as E
+from verifier.symbolic.checks import Check
 from verifier.symbolic.effects import Carried, Index
 from verifier.symbolic.expr import Bool, Expr, Sym
 from verifier.symbolic.lanes import Quad, SystemTensor

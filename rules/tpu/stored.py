@@ -10,9 +10,10 @@ from rules.tpu.examples import pair
 from verifier.dialects.names import OKK
 from verifier.hardware.chips import Chip
 from verifier.records import replace
-from verifier.rulebase import Check, Monitor, On, Replayed, Rule, Shown, register
+from verifier.rulebase import Monitor, On, Replayed, Rule, Shown, register
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
+from verifier.symbolic.checks import Check
 from verifier.symbolic.memory.events import Wasted
 from verifier.symbolic.trace import Trace
 

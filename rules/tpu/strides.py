@@ -11,8 +11,9 @@ from rules.tpu.kit import AXES, check, function, words
 from rules.tpu.runs import lane_of
 from verifier.dialects.names import OKK
 from verifier.hardware.chips import Chip
-from verifier.rulebase import Check, On, Rule, register
+from verifier.rulebase import On, Rule, register
 from verifier.symbolic import expr as E
+from verifier.symbolic.checks import Check
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.instruction import Trait
 from verifier.symbolic.lanes import LocalTensor, Quad, SystemTensor

@@ -17,9 +17,10 @@ from rules.tpu.memory import held, source_of
 from rules.tpu.spoilt import Part, Spoilt, Threat
 from verifier.dialects.names import OKK
 from verifier.hardware.chips import Chip
-from verifier.rulebase import Check, Monitor, Note, On, Replayed, Rule, register
+from verifier.rulebase import Monitor, On, Replayed, Rule, register
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
+from verifier.symbolic.checks import Check, Note
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.lanes import LocalTensor
 from verifier.symbolic.memory.deciding import USED

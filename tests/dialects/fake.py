@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from tests.machines import Unasked
 from verifier.dialects.nki import NkiDialect
@@ -12,24 +13,19 @@ from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import TARGETS, Target
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
+from verifier.symbolic.checks import Check, Details
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.generation import Generation
 from verifier.symbolic.machine import Arg, Call
-from verifier.symbolic.tensors import Axis, DType, Loop, Mark, Storage, StorageKind, View
+from verifier.symbolic.python.flow import HostCheck
+from verifier.symbolic.tensors import Axis, DType, Loop, Placing, Storage, View
 from verifier.symbolic.trace import AssumptionKind, LedgerKind, Operation
 from verifier.symbolic.values import ApiRef, Ratio, RecordType, RecordValue, Ref
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
 SPAN = Span("kernel.py", 1, 0, 1, 1)
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    rule: str
-    predicate: Bool
-    message: str
-    facts: tuple[str, ...]
-    help: tuple[str, ...]
-    severity: str | None
 
 
 @dataclass
@@ -43,7 +39,7 @@ class FakeMachine(Unasked):
     order: int = 0
     operations: list[Operation] = field(default_factory=list)
     storages: list[Storage] = field(default_factory=list)
-    checks: list[Check] = field(default_factory=list)
+    checks: list[HostCheck] = field(default_factory=list)
     ledger: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
     records: dict[Ref, RecordValue] = field(default_factory=dict)
@@ -83,38 +79,16 @@ class FakeMachine(Unasked):
         dtype: DType,
         buffer: Buffer,
         span: Span,
-        *,
-        kind: StorageKind = StorageKind.ALLOC,
-        partition_axis: int | None = 0,
-        address: tuple[Expr, Expr] | None = None,
-        placement: Mapping[str, object] | None = None,
-        marks: Mapping[Mark, object] | None = None,
-        initialised: bool = False,
-        argument_spans: Mapping[str, Span] | None = None,
+        **more: Unpack[Placing],
     ) -> View:
-        storage = Storage(
-            id=len(self.storages),
-            name=name,
-            buffer=buffer,
-            dtype=dtype,
-            shape=tuple(shape),
-            partition_axis=partition_axis,
-            span=span,
-            kind=kind,
-            address=address,
-            order=self.next_order(),
-            initialised=initialised,
-            placement=dict(placement or {}),
-            marks=dict(marks or {}),
-            argument_spans=dict(argument_spans or {}),
-        )
+        storage = Storage.made(self.next_order(), name, shape, dtype, buffer, span, **more)
         self.storages.append(storage)
         axes = tuple(self.axis(size) for size in shape)
         return View(
             storage=storage,
             instance=(),
             frame=tuple(shape),
-            frame_partition=partition_axis,
+            frame_partition=storage.partition_axis,
             axes=axes,
             coords=tuple(axis.index for axis in axes),
             dtype=dtype,
@@ -132,18 +106,12 @@ class FakeMachine(Unasked):
         text: str,
         message: str,
         *,
-        given: tuple[Bool, ...] = (),
-        values: tuple[tuple[str, Expr], ...] = (),
-        facts: tuple[str, ...] = (),
-        notes: tuple[tuple[Span, str], ...] = (),
-        help: tuple[str, ...] = (),
-        severity: str | None = None,
-        exact: bool = True,
-        reason: str = "",
         compiled: bool = False,
+        **details: Unpack[Details],
     ) -> None:
         if predicate is not E.TRUE:
-            self.checks.append(Check(rule, predicate, message, facts, help, severity))
+            check = Check(predicate, span, text, message, **details)
+            self.checks.append(HostCheck(rule, check, self.order, (), (), compiled))
 
     def approximate(
         self, kind: LedgerKind, message: str, span: Span, symbols: Sequence[str] = ()

@@ -13,7 +13,7 @@ from verifier.symbolic.values import Enumerator, Range
 
 def only(machine: FakeMachine) -> tuple[str, str]:
     (check,) = machine.checks
-    return check.rule, check.message
+    return check.rule, check.check.message
 
 
 def test_generations_build_on_each_other() -> None:
@@ -36,8 +36,8 @@ def test_dtype_of_tensor_copy(generation: str, severity: str | None) -> None:
     source, target = machine.tile(8, 8), machine.tile(8, 8)
     run(machine, "isa.tensor_copy", dst=target, src=source, dtype=source.dtype)
     (check,) = machine.checks
-    assert (check.rule, check.severity) == ("api-signature", severity)
-    assert "N03" in check.facts and "dst" in check.help[0]
+    assert (check.rule, check.check.severity) == ("api-signature", severity)
+    assert "N03" in check.check.facts and "dst" in check.check.help[0]
     assert machine.last.name == "isa.tensor_copy"
 
 
@@ -54,7 +54,7 @@ def test_misspelled_keyword_has_a_suggestion() -> None:
     add = Enumerator("op", "add")
     run(machine, "isa.tensor_reduce", tile, add, tile, 1, keep_dims=True)
     (check,) = machine.checks
-    assert check.help == ("did you mean `keepdims`?",)
+    assert check.check.help == ("did you mean `keepdims`?",)
 
 
 def test_keyword_of_another_generation() -> None:
@@ -71,7 +71,7 @@ def test_value_returning_form_of_an_instruction() -> None:
     machine = FakeMachine("0.3")
     run(machine, "isa.reciprocal", machine.tile(8, 8))
     (check,) = machine.checks
-    assert "M002" in check.facts and "pass it as `dst`" in check.help[0]
+    assert "M002" in check.check.facts and "pass it as `dst`" in check.check.help[0]
     assert [operation.name for operation in machine.operations] == ["missing"]
 
 
@@ -113,7 +113,7 @@ def test_beta1_drops_unknown_keywords() -> None:
 def test_names_that_a_generation_lacks(name: str, generation: str, words: str) -> None:
     machine = FakeMachine(generation)
     run(machine, name, machine.tile(8, 8))
-    assert machine.checks[0].rule == "api-removed" and words in machine.checks[0].message
+    assert machine.checks[0].rule == "api-removed" and words in machine.checks[0].check.message
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_names_that_a_generation_lacks(name: str, generation: str, words: str) -
 def test_the_package_of_beta1_stays_in_later_sdks(name: str, severity: str | None) -> None:
     machine = FakeMachine("beta1")
     run(machine, name, machine.tile(8, 8))
-    assert machine.checks[0].rule == "api-removed" and machine.checks[0].severity == severity
+    assert machine.checks[0].rule == "api-removed" and machine.checks[0].check.severity == severity
 
 
 def test_a_removed_name_is_still_followed() -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from verifier.hardware.targets import TARGETS, Target
-from verifier.rulebase import Check
 from verifier.solver import Query, Solver
+from verifier.symbolic.checks import Check
 from verifier.symbolic.expr import Bool
 from verifier.symbolic.trace import Trace
 

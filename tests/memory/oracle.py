@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from verifier.hardware.memories import Buffer
-from verifier.rulebase import Check
 from verifier.symbolic import expr as E
+from verifier.symbolic.checks import Check
 from verifier.symbolic.effects import Effect
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.tensors import Axis, Loop, Storage, StorageKind, View

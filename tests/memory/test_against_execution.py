@@ -14,8 +14,8 @@ from tests.memory import oracle
 from tests.memory.build import Kernel
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import TARGETS
-from verifier.rulebase import Check
 from verifier.symbolic import expr as E
+from verifier.symbolic.checks import Check
 from verifier.symbolic.effects import Effect
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.memory.index import index

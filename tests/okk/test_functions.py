@@ -80,7 +80,7 @@ def test_every_function_is_modelled(tmp_path: Path) -> None:
     run = interpret(tmp_path, kernel(*map(call, ALL)))
     assert run.ended is None
     assert not run.trace.unmodelled
-    assert not [c.message for c in run.checks if c.rule == "okk-signature"]
+    assert not [c.check.message for c in run.checks if c.rule == "okk-signature"]
     assert [op.name for op in run.trace.operations] == [f.name for f in ALL]
     for function, op in zip(ALL, run.trace.operations, strict=True):
         assert op.engine == function.engines.default and op.instruction is function
@@ -93,13 +93,13 @@ def test_an_argument_less_or_more_is_found(tmp_path: Path, function: Instruction
     text = call(function)
     more = text[:-1] + (", 1)" if function.roles else "1)")
     run = interpret(tmp_path, kernel(more))
-    (found,) = [c.message for c in run.checks if c.rule == "okk-signature"]
+    (found,) = [c.check.message for c in run.checks if c.rule == "okk-signature"]
     assert "are given" in found or "is given" in found
     assert not run.trace.operations
     if function.roles:
         less = text.rpartition(", ")[0] + ")" if ", " in text else f"okk.{function.short}()"
         run = interpret(tmp_path, kernel(less))
-        (found,) = [c.message for c in run.checks if c.rule == "okk-signature"]
+        (found,) = [c.check.message for c in run.checks if c.rule == "okk-signature"]
         assert f"without `{parameters(function)[-1]}`" in found
 
 

@@ -135,7 +135,7 @@ def kernel(buffer: okk.SystemAddr):
     }
     for call, message in wrong.items():
         run = interpret(tmp_path, text.format(call=call))
-        said = [c.message for c in run.checks if c.rule == "okk-signature"]
+        said = [c.check.message for c in run.checks if c.rule == "okk-signature"]
         assert said and message in said[0], (call, said)
         assert run.trace.operations[-1].name == "okk.bdc_neg"
 

@@ -186,7 +186,7 @@ def test_the_message_of_a_mismatch() -> None:
         unpacked(vm, ("a", "b", "c"), 2, None, SPAN)
     (check,) = vm.checks
     assert check.rule == "unpack-mismatch"
-    assert check.message == "cannot unpack 3 values into 2 names"
+    assert check.check.message == "cannot unpack 3 values into 2 names"
 
 
 def test_what_is_not_followed_has_as_many_items_as_are_asked_for() -> None:

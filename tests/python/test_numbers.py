@@ -226,8 +226,8 @@ def test_division_by_zero_keeps_its_words() -> None:
     vm.binary("//", E.const(8), n, vm.trace.span)
     (check,) = vm.checks
     assert check.rule == "division-by-zero"
-    assert check.message == "division by zero: `n` can be 0"
-    assert (check.assertion, check.help) == ("n != 0", ())
+    assert check.check.message == "division by zero: `n` can be 0"
+    assert (check.check.assertion, check.check.help) == ("n != 0", ())
 
 
 def test_large_numbers_are_not_computed() -> None:

@@ -305,7 +305,7 @@ def test_an_error_on_some_paths() -> None:
     assert not vm.checks
     vm.fault(ValueError, "no", SPAN, when=flag("p"))
     (check,) = vm.checks
-    assert check.predicate is E.not_(flag("p")) and not vm.trace.dies
+    assert check.check.predicate is E.not_(flag("p")) and not vm.trace.dies
 
 
 def test_an_error_that_may_be_caught_lands() -> None:

@@ -169,7 +169,7 @@ def test_integers_that_may_not_be_exact_as_floats_are_said(source: str) -> None:
         assert bool(checks) is not small, (source, most)
         assert not outcome.ended
         for check in checks:
-            assert vm.trace.ledger[-1].symbols[0] in {s.name for s in check.predicate.free()}
+            assert vm.trace.ledger[-1].symbols[0] in {s.name for s in check.check.predicate.free()}
 
 
 @given(st.integers(-(EXACT), EXACT), st.integers(1, EXACT))

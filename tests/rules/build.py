@@ -8,9 +8,10 @@ from verifier.dialects.nki import isa
 from verifier.dialects.nki.versions import DESCRIBED
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import TARGETS
-from verifier.rulebase import Check, find, run
+from verifier.rulebase import find, run
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
+from verifier.symbolic.checks import Check
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.tensors import Axis, DType, Mark, Operand, Storage, StorageKind, View
 from verifier.symbolic.trace import Operation

@@ -45,7 +45,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from verifier.hardware.targets import Target
-from verifier.rulebase import Check, On, Rule, register
+from verifier.rulebase import On, Rule, register
+from verifier.symbolic.checks import Check
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.trace import Operation

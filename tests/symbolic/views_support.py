@@ -5,16 +5,21 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from tests.machines import Unasked
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import TARGETS, Target
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
+from verifier.symbolic.checks import Details
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.generation import Generation
-from verifier.symbolic.tensors import Axis, DType, Loop, Mark, Storage, StorageKind, View
+from verifier.symbolic.tensors import Axis, DType, Loop, Placing, Storage, View
 from verifier.symbolic.trace import AssumptionKind, LedgerKind, Operation
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 SPAN = Span("kernel.py", 1, 0, 1, 1)
 
@@ -71,33 +76,17 @@ class Recorder(Unasked):
         dtype: DType | str,
         buffer: Buffer,
         span: Span = SPAN,
-        *,
-        kind: StorageKind = StorageKind.ALLOC,
-        partition_axis: int | None = 0,
-        address: tuple[Expr, Expr] | None = None,
-        placement: Mapping[str, object] | None = None,
-        marks: Mapping[Mark, object] | None = None,
-        initialised: bool = False,
-        argument_spans: Mapping[str, Span] | None = None,
+        **more: Unpack[Placing],
     ) -> View:
         sizes = tuple(E.lift(size) for size in shape)
-        partition = partition_axis if buffer.on_chip else None
-        storage = Storage(
-            self.next_order(),
-            name,
-            buffer,
-            DType.named(dtype) if isinstance(dtype, str) else dtype,
-            sizes,
-            partition,
-            span,
-            kind,
-        )
+        element = DType.named(dtype) if isinstance(dtype, str) else dtype
+        storage = Storage.made(self.next_order(), name, sizes, element, buffer, span, **more)
         axes = tuple(self.axis(size) for size in sizes)
         return View(
             storage,
             (),
             sizes,
-            partition,
+            storage.partition_axis,
             axes,
             tuple(axis.index for axis in axes),
             storage.dtype,
@@ -114,16 +103,10 @@ class Recorder(Unasked):
         text: str,
         message: str,
         *,
-        given: tuple[Bool, ...] = (),
-        values: tuple[tuple[str, Expr], ...] = (),
-        facts: tuple[str, ...] = (),
-        notes: tuple[tuple[Span, str], ...] = (),
-        help: tuple[str, ...] = (),
-        severity: str | None = None,
-        exact: bool = True,
-        reason: str = "",
         compiled: bool = False,
+        **details: Unpack[Details],
     ) -> None:
+        given, facts = details.get("given", ()), details.get("facts", ())
         self.checks.append(Raised(rule, predicate, text, message, given, facts))
 
     def approximate(

@@ -10,10 +10,11 @@ from verifier.hardware.chips import CHIPS
 from verifier.hardware.engines import Engine
 from verifier.hardware.memories import Buffer
 from verifier.layouts import strides as layouts
-from verifier.rulebase import Check, find, run
+from verifier.rulebase import find, run
 from verifier.solver import Query, Solver
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
+from verifier.symbolic.checks import Check
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.lanes import LocalTensor, SystemAddress, SystemTensor, Touch
 from verifier.symbolic.tensors import DType, Loop, LoopKind, Mark, Operand, Storage, StorageKind

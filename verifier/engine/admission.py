@@ -14,6 +14,7 @@ from verifier.solver.query import Query, Tier
 from verifier.solver.solver import Solver
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
+from verifier.symbolic.checks import Check
 from verifier.symbolic.python.entry import Run
 from verifier.symbolic.python.inputs import absent_name
 from verifier.symbolic.trace import Assumption, AssumptionKind, LedgerKind
@@ -35,7 +36,7 @@ def closed_door(run: Run, solver: Solver, selected: set[str]) -> Verdict | None:
     for position, assumption in enumerate(said):
         prefix = everything[: position + 1]
         if solver.check(Query((*prefix, *_instances(said[: position + 1])), E.FALSE)).proved:
-            check = rulebase.Check(
+            check = Check(
                 predicate=E.FALSE,
                 span=assumption.span or run.trace.span,
                 text=assumption.text or "the assumptions admit an input",

@@ -27,6 +27,7 @@ from verifier.source import ir
 from verifier.source.discovery import KernelEntry
 from verifier.source.project import Binding, Module, Project
 from verifier.symbolic import expr as E
+from verifier.symbolic.checks import Check
 from verifier.symbolic.python.entry import Request, Run, interpreted
 from verifier.symbolic.trace import LATE, SAID, Assumption, AssumptionKind, LedgerKind, Trace
 
@@ -271,7 +272,7 @@ def _around(unit: Unit, run: Run, selected: set[str]) -> list[obligations.Obliga
     module, entry, api = unit.module, unit.entry, unit.api
     dialect = DIALECTS[entry.dialect]
     has = f"NKI {api} has it"
-    found: list[tuple[str, rulebase.Check]] = []
+    found: list[tuple[str, Check]] = []
     for binding in module.bindings.values():
         if not binding.kind.imports:
             continue
@@ -281,22 +282,18 @@ def _around(unit: Unit, run: Run, selected: set[str]) -> list[obligations.Obliga
             text = module.lines[binding.line - 1]
             column = len(text) - len(text.lstrip())
             span = ir.Span(str(module.path), binding.line, column, binding.line, len(text))
-            found.append(("api-removed", rulebase.Check(E.FALSE, span, has, *problem)))
+            found.append(("api-removed", Check(E.FALSE, span, has, *problem)))
     for keyword in entry.keywords:
         problem = dialect.decorator_problem(api, keyword)
         if problem is not None:
-            found.append(("api-signature", rulebase.Check(E.FALSE, entry.name_span, has, *problem)))
+            found.append(("api-signature", Check(E.FALSE, entry.name_span, has, *problem)))
     for call, name in dialect.device_calls(module.syntax()):
         text, message = f"a kernel calls {name}", f"`{name}` is called outside of a kernel"
-        found.append(
-            ("outside-kernel", rulebase.Check(E.FALSE, _span(module, call), text, message))
-        )
+        found.append(("outside-kernel", Check(E.FALSE, _span(module, call), text, message)))
     misused = dialect.launches(module.syntax(), entry.name, api, unit.target, _named(run))
     for each in misused:
         span = _span(module, each.node)
-        check = rulebase.Check(
-            E.FALSE, span, each.text, each.message, each.facts, severity=each.severity
-        )
+        check = Check(E.FALSE, span, each.text, each.message, each.facts, severity=each.severity)
         found.append((each.rule, check))
     out = []
     for rule_id, check in found:

@@ -9,8 +9,9 @@ from verifier import rulebase
 from verifier.engine.instances import EachTrip
 from verifier.hardware.catalogue import Hardware
 from verifier.records import dataclass
-from verifier.rulebase import Check, Note, On, Rule
+from verifier.rulebase import On, Rule
 from verifier.symbolic import expr as E
+from verifier.symbolic.checks import Check
 from verifier.symbolic.expr import Bool, Expr, Sym
 from verifier.symbolic.python.entry import Run
 from verifier.symbolic.python.flow import HostCheck
@@ -130,24 +131,9 @@ def _host(checks: Iterable[HostCheck], rules: dict[str, Rule]) -> Iterator[Oblig
         rule = rules.get(item.rule)
         if rule is None:
             continue
-        check = Check(
-            predicate=item.predicate,
-            span=item.span,
-            text=item.text,
-            message=item.message,
-            facts=item.facts or rule.facts,
-            given=item.given,
-            values=item.values,
-            notes=tuple(Note(span, text) for span, text in item.notes),
-            help=item.help,
-            assertion=item.assertion,
-            severity=item.severity,
-            exact=item.exact,
-            reason=item.reason,
-        )
         within = frozenset(loop.symbol for loop in item.loops)
         trips = tuple(loop.trips for loop in item.loops)
-        yield Obligation(rule, check, item.path, (), trips, item.order, within)
+        yield Obligation(rule, item.check, item.path, (), trips, item.order, within)
 
 
 def known_at(assumptions: Iterable[Assumption], obligation: Obligation) -> tuple[Bool, ...]:

@@ -11,9 +11,10 @@ import numpy as np
 from verifier.dialects.registry import cited
 from verifier.executor.access import NotConcreteError, truth, value
 from verifier.report import model as report
-from verifier.rulebase import Check, Rule
+from verifier.rulebase import Rule
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
+from verifier.symbolic.checks import Check
 from verifier.symbolic.expr import Bool, Expr
 
 #: elements of a predicate's axes that are looked at together

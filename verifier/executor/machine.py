@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -28,11 +28,11 @@ from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
 from verifier.records import dataclass
 from verifier.report import model as report
-from verifier.rulebase import Check, Monitor, Note, On, Rule, Shown
+from verifier.rulebase import Monitor, On, Rule, Shown
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
+from verifier.symbolic.checks import Check, Details
 from verifier.symbolic.expr import Bool, Expr
-from verifier.symbolic.generation import Generation
 from verifier.symbolic.lanes import SystemAddress
 from verifier.symbolic.memory.events import (
     Added,
@@ -44,7 +44,8 @@ from verifier.symbolic.memory.events import (
     UndefinedLanes,
     UndefinedRead,
 )
-from verifier.symbolic.tensors import Axis, DType, Loop, Mark, Storage, StorageKind, View
+from verifier.symbolic.numbering import Numbering
+from verifier.symbolic.tensors import DType, Loop, Placing, Storage, StorageKind, View
 from verifier.symbolic.trace import AssumptionKind, LedgerKind, Operation, Trace
 from verifier.symbolic.values import (
     IndexGrid,
@@ -54,6 +55,9 @@ from verifier.symbolic.values import (
     RecordType,
     RecordValue,
 )
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 #: so many operations of a TPU are looked at together, by rules that compare all of them
 TRACED: Final = 100
@@ -147,7 +151,7 @@ class Device:
     plans: bool
 
 
-class ConcreteMachine:
+class ConcreteMachine(Numbering):
     """:class:`verifier.symbolic.machine.Machine` on plain numbers."""
 
     def __init__(
@@ -158,10 +162,10 @@ class ConcreteMachine:
         device: Device,
         plans: Plans | None = None,
     ) -> None:
-        self.hardware = hardware
-        self.options = options
         dialect = of_generation(api)
-        self.dialect, self._generation = dialect.of(api)
+        self.dialect, generation = dialect.of(api)
+        super().__init__(hardware, generation)
+        self.options = options
         self.kernel = ""
         self.rules = Rules.load(dialect.name, options.only, options.about)
         self.found: list[report.Diagnostic] = []
@@ -175,8 +179,6 @@ class ConcreteMachine:
         self.silent = False
         self.device = device
         self._execute = device.execute
-        self._order = 0
-        self._axes = 0
         self.lives: list[Life] = []
         self.program = Program()
         self.rng = np.random.default_rng(options.seed)
@@ -222,24 +224,6 @@ class ConcreteMachine:
     # -- what dialects see -------------------------------------------------------------
 
     @property
-    def target(self) -> Target:
-        assert isinstance(self.hardware, Target)
-        return self.hardware
-
-    @property
-    def chip(self) -> Chip:
-        assert isinstance(self.hardware, Chip)
-        return self.hardware
-
-    @property
-    def generation(self) -> Generation:
-        return self._generation
-
-    @property
-    def api(self) -> str:
-        return self._generation.name
-
-    @property
     def loops(self) -> tuple[Loop, ...]:
         return ()
 
@@ -253,16 +237,6 @@ class ConcreteMachine:
         some = bool(self.rules.trace) and isinstance(self.hardware, Chip)
         return some and len(self.trace) < TRACED
 
-    def next_order(self) -> int:
-        self._order += 1
-        return self._order
-
-    def axis(self, size: Expr) -> Axis:
-        self._axes += 1
-        atom = E.symbol(f"@{self._axes}", 0, origin=E.Origin.AXIS).as_atom()
-        assert isinstance(atom, E.Sym)
-        return Axis(atom, size)
-
     def allocate(
         self,
         name: str,
@@ -270,35 +244,13 @@ class ConcreteMachine:
         dtype: DType,
         buffer: Buffer,
         span: Span,
-        *,
-        kind: StorageKind = StorageKind.ALLOC,
-        partition_axis: int | None = 0,
-        address: tuple[Expr, Expr] | None = None,
-        placement: Mapping[str, object] | None = None,
-        marks: Mapping[Mark, object] | None = None,
-        initialised: bool = False,
-        argument_spans: Mapping[str, Span] | None = None,
+        **more: Unpack[Placing],
     ) -> View:
-        storage = Storage(
-            id=self.next_order(),
-            name=name,
-            buffer=buffer,
-            dtype=dtype,
-            shape=tuple(shape),
-            partition_axis=partition_axis if buffer.on_chip else None,
-            span=span,
-            kind=kind,
-            address=address,
-            order=self._order,
-            initialised=initialised,
-            placement=dict(placement or {}),
-            marks=dict(marks or {}),
-            argument_spans=dict(argument_spans or {}),
-        )
+        storage = Storage.made(self.next_order(), name, shape, dtype, buffer, span, **more)
         accused: list[Rule] = []
         for rule in self.rules.storage:
             checks = rulebase.run(rule, self.hardware, storage)
-            if not rule.by_use or kind is not StorageKind.RESULT:
+            if not rule.by_use or storage.kind is not StorageKind.RESULT:
                 for check in checks:
                     self.judge(rule, check)
             elif any(check.predicate is not E.TRUE for check in checks):
@@ -421,38 +373,12 @@ class ConcreteMachine:
         text: str,
         message: str,
         *,
-        given: tuple[Bool, ...] = (),
-        values: tuple[tuple[str, Expr], ...] = (),
-        facts: tuple[str, ...] = (),
-        notes: tuple[tuple[Span, str], ...] = (),
-        help: tuple[str, ...] = (),
-        severity: str | None = None,
-        exact: bool = True,
-        reason: str = "",
         compiled: bool = False,
+        **details: Unpack[Details],
     ) -> None:
-        if self.silent or predicate is E.TRUE:
-            return
         found = self.rules.by_id.get(rule)
-        if found is None:
-            return
-        self.judge(
-            found,
-            Check(
-                predicate,
-                span,
-                text,
-                message,
-                facts,
-                given,
-                values,
-                tuple(Note(place, said) for place, said in notes),
-                help,
-                severity=severity,
-                exact=exact,
-                reason=reason,
-            ),
-        )
+        if found is not None and not self.silent and predicate is not E.TRUE:
+            self.judge(found, Check(predicate, span, text, message, **details))
 
     def judge(self, rule: Rule, check: Check) -> None:
         """Record a check that does not hold; the first one ends the run unless it goes on."""
@@ -627,17 +553,12 @@ class ConcreteMachine:
 
     # -- time on the chip --------------------------------------------------------------
 
-    @property
-    def order(self) -> int:
-        """Of what happened last."""
-        return self._order
-
     def exchange_state(
         self, program: Program, order: int, state: dict[object, object]
     ) -> tuple[Program, int, dict[object, object]]:
         """Go on with another instance; gives what the one until now goes on with later."""
-        before = (self.program, self._order, self.state)
-        self.program, self._order, self.state = program, order, state
+        before = (self.program, self.order, self.state)
+        self.program, self.order, self.state = program, order, state
         return before
 
     def postponed(self, found: Bound, origin: Origin) -> bool:
@@ -646,7 +567,7 @@ class ConcreteMachine:
 
     def touch(self, *memories: Memory) -> None:
         """A use of tensors, all at once, for the capacity of the memory on chip."""
-        order = self._order = self._order + 1
+        order = self.order = self.order + 1
         for memory in memories:
             life = memory.life
             if life is not None:

@@ -8,9 +8,10 @@ from dataclasses import replace
 from verifier.executor import findings, places
 from verifier.executor.machine import ConcreteMachine
 from verifier.report import model as report
-from verifier.rulebase import Check, Rule
+from verifier.rulebase import Rule
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
+from verifier.symbolic.checks import Check
 
 
 def finding(

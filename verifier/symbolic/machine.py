@@ -8,19 +8,23 @@ it, and never touches the interpreter's state. What the interpreter sees of a di
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from verifier.hardware.chips import Chip
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
 from verifier.records import dataclass
 from verifier.source.ir import Span
+from verifier.symbolic.checks import Details
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.generation import Generation
 from verifier.symbolic.lanes import SystemAddress
-from verifier.symbolic.tensors import Axis, DType, Loop, Mark, StorageKind, View
+from verifier.symbolic.tensors import Axis, DType, Loop, Placing, View
 from verifier.symbolic.trace import AssumptionKind, LedgerKind, Operation
 from verifier.symbolic.values import RecordType, RecordValue
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,14 +98,7 @@ class Machine(Protocol):
         dtype: DType,
         buffer: Buffer,
         span: Span,
-        *,
-        kind: StorageKind = StorageKind.ALLOC,
-        partition_axis: int | None = 0,
-        address: tuple[Expr, Expr] | None = None,
-        placement: Mapping[str, object] | None = None,
-        marks: Mapping[Mark, object] | None = None,
-        initialised: bool = False,
-        argument_spans: Mapping[str, Span] | None = None,
+        **more: Unpack[Placing],
     ) -> View:
         """A new storage in the current loops and path; the view of all of it."""
         ...
@@ -118,15 +115,8 @@ class Machine(Protocol):
         text: str,
         message: str,
         *,
-        given: tuple[Bool, ...] = (),
-        values: tuple[tuple[str, Expr], ...] = (),
-        facts: tuple[str, ...] = (),
-        notes: tuple[tuple[Span, str], ...] = (),
-        help: tuple[str, ...] = (),
-        severity: str | None = None,
-        exact: bool = True,
-        reason: str = "",
         compiled: bool = False,
+        **details: Unpack[Details],
     ) -> None:
         """Raise a check of the host rule ``rule`` (an id) at the current point.
 

@@ -6,8 +6,9 @@ expressions, so that the same rule code serves both.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import Enum
+from typing import TYPE_CHECKING, TypedDict
 
 from verifier.hardware import dtypes as dt
 from verifier.hardware.memories import Buffer
@@ -15,6 +16,9 @@ from verifier.records import dataclass, field
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import TRUE, Bool, Expr
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +137,18 @@ class Mark(Enum):
         return self in (Mark.COMPARED, Mark.INTERMEDIATE, Mark.FORWARDED)
 
 
+class Placing(TypedDict, total=False):
+    """What may be asked of a new tensor: fields of :class:`Storage`, allocated on axis 0 if not."""
+
+    kind: StorageKind
+    partition_axis: int | None
+    address: tuple[Expr, Expr] | None
+    placement: Mapping[str, object]
+    marks: Mapping[Mark, object]
+    initialised: bool
+    argument_spans: Mapping[str, Span]
+
+
 @dataclass(eq=False, slots=True)
 class Storage:
     """One allocation site or input tensor.
@@ -165,6 +181,22 @@ class Storage:
     returned: bool = False
     #: the place in program order behind which it is not there any more: its maker has ended
     until: int | None = None
+
+    @classmethod
+    def made(
+        cls,
+        order: int,
+        name: str,
+        shape: Sequence[Expr],
+        dtype: DType,
+        buffer: Buffer,
+        span: Span,
+        **more: Unpack[Placing],
+    ) -> Storage:
+        """A new one, as ``allocate`` of a machine is asked for it."""
+        more["partition_axis"] = more.get("partition_axis", 0) if buffer.on_chip and shape else None
+        more.setdefault("kind", StorageKind.ALLOC)
+        return cls(order, name, buffer, dtype, tuple(shape), span=span, order=order, **more)
 
     @property
     def placed(self) -> bool:

@@ -8,7 +8,8 @@ from rules.nki import kit
 from rules.nki.kit import register
 from rules.nki.samples import Examples, Shape, kernel
 from verifier.hardware.targets import Target
-from verifier.rulebase import ADVICE, COMPILED, Check, On, Rule
+from verifier.rulebase import ADVICE, COMPILED, On, Rule
+from verifier.symbolic.checks import Check
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.instruction import Instruction, Trait
 from verifier.symbolic.tensors import View

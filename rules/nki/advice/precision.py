@@ -9,8 +9,8 @@ from rules.nki import kit
 from rules.nki.advice.common import advise, examples, note
 from verifier.hardware.engines import Engine
 from verifier.hardware.targets import Target
-from verifier.rulebase import Check
 from verifier.symbolic import expr as E
+from verifier.symbolic.checks import Check
 from verifier.symbolic.trace import Operation
 
 #: operators that compute, where 32 bits go through float32

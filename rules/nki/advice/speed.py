@@ -11,8 +11,8 @@ from rules.nki.samples import Examples, kernel
 from verifier.hardware.engines import Engine
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
-from verifier.rulebase import Check
 from verifier.symbolic import expr as E
+from verifier.symbolic.checks import Check
 from verifier.symbolic.instruction import Trait
 from verifier.symbolic.trace import Operation
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from rules.nki.advice.common import advise, copies, examples, note
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
-from verifier.rulebase import Check
 from verifier.symbolic import expr as E
+from verifier.symbolic.checks import Check
 from verifier.symbolic.instruction import Trait
 from verifier.symbolic.tensors import StorageKind, View
 from verifier.symbolic.trace import LedgerKind, Operation, Trace

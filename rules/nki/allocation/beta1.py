@@ -12,9 +12,10 @@ from rules.nki.kit import register
 from rules.nki.samples import variants
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
-from verifier.rulebase import COMPILED, Check, Note, On, Rule
+from verifier.rulebase import COMPILED, On, Rule
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
+from verifier.symbolic.checks import Check, Note
 from verifier.symbolic.expr import Origin
 from verifier.symbolic.tensors import LoopKind, Storage, StorageKind, View
 from verifier.symbolic.trace import Operation, Trace

@@ -9,8 +9,9 @@ from rules.nki.allocation.tensors import storage_check, tensor_name
 from rules.nki.kit import register
 from rules.nki.samples import variants
 from verifier.hardware.targets import Target
-from verifier.rulebase import Check, On, Rule
+from verifier.rulebase import On, Rule
 from verifier.symbolic import expr as E
+from verifier.symbolic.checks import Check
 from verifier.symbolic.tensors import Storage, StorageKind
 
 

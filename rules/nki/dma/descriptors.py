@@ -11,8 +11,9 @@ from verifier.hardware.capabilities import Capability
 from verifier.hardware.engines import Engine
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target, needing
-from verifier.rulebase import Check, On, Rule
+from verifier.rulebase import On, Rule
 from verifier.symbolic import expr as E
+from verifier.symbolic.checks import Check
 from verifier.symbolic.memory.content import skips
 from verifier.symbolic.tensors import View
 from verifier.symbolic.trace import Operation

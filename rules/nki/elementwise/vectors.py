@@ -9,8 +9,9 @@ from rules.nki import kit
 from rules.nki.kit import check, register
 from rules.nki.samples import variants
 from verifier.hardware.targets import Target
-from verifier.rulebase import Check, On, Rule
+from verifier.rulebase import On, Rule
 from verifier.symbolic import expr as E
+from verifier.symbolic.checks import Check
 from verifier.symbolic.instruction import Instruction
 from verifier.symbolic.roles import PerPartition
 from verifier.symbolic.trace import Operation

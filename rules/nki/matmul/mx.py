@@ -8,8 +8,9 @@ from rules.nki import kinds, kit, twins
 from rules.nki.kit import check, register
 from rules.nki.samples import variants
 from verifier.hardware.targets import Target
-from verifier.rulebase import Check, On, Rule
+from verifier.rulebase import On, Rule
 from verifier.symbolic import expr as E
+from verifier.symbolic.checks import Check
 from verifier.symbolic.expr import Bool
 from verifier.symbolic.instruction import Trait
 from verifier.symbolic.tensors import View

@@ -10,8 +10,9 @@ from rules.nki.matmul.calls import free_columns, tile_size
 from rules.nki.samples import variants
 from verifier.hardware.capabilities import Capability
 from verifier.hardware.targets import Target
-from verifier.rulebase import Check, On, Rule
+from verifier.rulebase import On, Rule
 from verifier.symbolic import expr as E
+from verifier.symbolic.checks import Check
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.trace import Operation
 

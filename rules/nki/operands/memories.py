@@ -12,8 +12,9 @@ from rules.nki.samples import variants
 from verifier.hardware.engines import Engine
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
-from verifier.rulebase import Check, On, Rule
+from verifier.rulebase import On, Rule
 from verifier.symbolic import expr as E
+from verifier.symbolic.checks import Check
 from verifier.symbolic.instruction import Instruction, Trait
 from verifier.symbolic.roles import Role
 from verifier.symbolic.trace import Operation

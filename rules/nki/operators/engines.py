@@ -10,8 +10,9 @@ from rules.nki.kit import check, register
 from rules.nki.samples import kernel
 from verifier.hardware.engines import Engine
 from verifier.hardware.targets import Target
-from verifier.rulebase import Check, On, Rule
+from verifier.rulebase import On, Rule
 from verifier.symbolic import expr as E
+from verifier.symbolic.checks import Check
 from verifier.symbolic.instruction import Instruction
 from verifier.symbolic.trace import Operation
 

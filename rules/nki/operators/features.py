@@ -10,8 +10,9 @@ from rules.nki.samples import kernel, variants
 from verifier.hardware import targets
 from verifier.hardware.capabilities import Capability
 from verifier.hardware.targets import Target
-from verifier.rulebase import Check, On, Rule
+from verifier.rulebase import On, Rule
 from verifier.symbolic import expr as E
+from verifier.symbolic.checks import Check
 from verifier.symbolic.instruction import Instruction, Program
 from verifier.symbolic.tensors import View
 from verifier.symbolic.trace import Operation

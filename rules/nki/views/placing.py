@@ -10,9 +10,10 @@ from rules.nki import kit
 from rules.nki.kit import register
 from rules.nki.samples import variants
 from verifier.hardware.targets import Target
-from verifier.rulebase import Check, Monitor, Note, On, Replayed, Rule
+from verifier.rulebase import Monitor, On, Replayed, Rule
 from verifier.symbolic import expr as E
 from verifier.symbolic import views
+from verifier.symbolic.checks import Check, Note
 from verifier.symbolic.effects import Carried, Decides
 from verifier.symbolic.instruction import Instruction, Trait
 from verifier.symbolic.memory.content import skips

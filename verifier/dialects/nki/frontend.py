@@ -14,6 +14,7 @@ from verifier.dialects.nki.versions import newer
 from verifier.source import ir
 from verifier.source.ir import ParamKind, Span
 from verifier.symbolic import expr as E
+from verifier.symbolic.checks import Note
 from verifier.symbolic.python import hierarchy
 from verifier.symbolic.python.model import Class
 from verifier.symbolic.python.vm import VM
@@ -75,7 +76,7 @@ def enter(vm: VM, definition: ir.FunctionDef | ir.LambdaExpr, span: Span) -> Non
             f"`{definition.name}` is a plain function",
             f"`{definition.name}` is a kernel of its own, which no kernel calls in NKI 0.2",
             "G35",
-            notes=((definition.name_span, "decorated here"),),
+            notes=(Note(definition.name_span, "decorated here"),),
             help=("leave the decorator out, and write `nki.jit(f)` where it is launched",),
         )
     scan(vm, definition)
@@ -100,7 +101,7 @@ def instantiate(vm: VM, cls: Class, span: Span) -> None:
         f"`{cls.name}` inherits from `nl.NKIObject` alone",
         f"`{cls.name}` {what} `nl.NKIObject`: kernels make instances of no other classes",
         "G33",
-        notes=((definition.name_span, "defined here"),),
+        notes=(Note(definition.name_span, "defined here"),),
     )
 
 
@@ -289,7 +290,7 @@ def _reject(
     message: str,
     fact: str,
     *,
-    notes: tuple[tuple[Span, str], ...] = (),
+    notes: tuple[Note, ...] = (),
     help: tuple[str, ...] = (),
 ) -> None:
     vm.check(

@@ -16,6 +16,7 @@ from verifier.source.ir import Span
 from verifier.source.project import Module
 from verifier.source.scopes import names_of_module
 from verifier.symbolic import expr as E
+from verifier.symbolic.checks import Note
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.machine import Arg
 from verifier.symbolic.python.vm import VM
@@ -65,7 +66,7 @@ def enter(vm: VM, definition: ir.FunctionDef, span: Span) -> None:
         f"`{definition.name}` is decorated with `ppl.jit`",
         f"`{definition.name}` is a plain Python function: kernels call jit functions only",
         facts=("PPL-A01",),
-        notes=((definition.name_span, "defined here"),),
+        notes=(Note(definition.name_span, "defined here"),),
         help=("decorate it with `@ppl.jit`",),
     )
 

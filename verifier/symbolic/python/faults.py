@@ -8,6 +8,7 @@ from typing import Final, NoReturn
 
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
+from verifier.symbolic.checks import Note
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.python.flow import Ended, Escape, Exit, Fault
 from verifier.symbolic.python.heap import ObjectBox
@@ -164,10 +165,11 @@ class Faults(Paths):
         """An instance of a built-in exception type."""
         return self.heap.new(ObjectBox(HostType(error), {"args": args}))
 
-    def call_notes(self, span: Span) -> tuple[tuple[Span, str], ...]:
+    def call_notes(self, span: Span) -> tuple[Note, ...]:
         """Where the running functions were called, if the place is inside one of them."""
         notes = []
         for frame in reversed(self.frames):
             if frame.called is not None and frame.function is not None and frame.called != span:
-                notes.append((frame.called, f"in the call of `{frame.function.qualname}` here"))
+                told = f"in the call of `{frame.function.qualname}` here"
+                notes.append(Note(frame.called, told))
         return tuple(notes[:4])

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from verifier.records import dataclass, field
 from verifier.source.ir import Span
+from verifier.symbolic.checks import Check, Note
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.python.heap import Heap
 from verifier.symbolic.tensors import Loop
@@ -80,7 +81,7 @@ class Fault:
     #: what the kernel can assert against it
     assertion: str = ""
     facts: tuple[str, ...] = ()
-    notes: tuple[tuple[Span, str], ...] = ()
+    notes: tuple[Note, ...] = ()
     demand: bool = False
     #: a library outside the project may raise it: nobody's fault if nothing catches it
     foreign: bool = False
@@ -142,28 +143,16 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class HostCheck:
-    """A check raised while interpreting: the rule's id and what must hold.
+    """A check raised while interpreting: of the rule with that id.
 
     ``compiled``: of what stands there, which only a compiler looks at: nothing fails in Python.
     """
 
     rule: str
-    predicate: Bool
-    span: Span
-    text: str
-    message: str
+    check: Check
     order: int
     path: tuple[Bool, ...]
     loops: tuple[Loop, ...]
-    given: tuple[Bool, ...]
-    values: tuple[tuple[str, Expr], ...]
-    facts: tuple[str, ...]
-    notes: tuple[tuple[Span, str], ...]
-    help: tuple[str, ...]
-    assertion: str
-    severity: str | None
-    exact: bool
-    reason: str
     compiled: bool
 
 

@@ -124,7 +124,7 @@ def _called(
     try:
         return vm.call(made, args, named, span=p.span)
     except Ended as error:
-        told = f": {vm.checks[-1].message}" if len(vm.checks) > checks else ""
+        told = f": {vm.checks[-1].check.message}" if len(vm.checks) > checks else ""
         text = f"`{'.'.join(pin.path)}(...)` makes nothing of what it is given{told}"
         raise ContractMismatchError(text) from error
 

@@ -5,19 +5,20 @@ This is what a dialect sees (:class:`verifier.symbolic.machine.Machine`), beside
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
-from verifier.hardware.chips import Chip
 from verifier.hardware.memories import Buffer
-from verifier.hardware.targets import Target
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.dialect import Dialect
-from verifier.symbolic.expr import Expr, Sym
+from verifier.symbolic.expr import Expr
 from verifier.symbolic.python.faults import Faults
-from verifier.symbolic.tensors import Axis, DType, Loop, LoopKind, Mark, Storage, StorageKind, View
+from verifier.symbolic.tensors import DType, Loop, LoopKind, Placing, Storage, View
 from verifier.symbolic.trace import Assumption, AssumptionKind, Operation
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 class DeviceMachine(Faults):
@@ -31,22 +32,6 @@ class DeviceMachine(Faults):
     #: calls of functions of the project that are running
     depth: int
 
-    @property
-    def target(self) -> Target:
-        assert isinstance(self.hardware, Target)
-        return self.hardware
-
-    @property
-    def chip(self) -> Chip:
-        assert isinstance(self.hardware, Chip)
-        return self.hardware
-
-    def axis(self, size: Expr) -> Axis:
-        self._axes += 1
-        atom = E.symbol(f"@{self._axes}", 0, origin=E.Origin.AXIS).as_atom()
-        assert isinstance(atom, Sym)
-        return Axis(atom, size)
-
     def allocate(
         self,
         name: str,
@@ -54,38 +39,14 @@ class DeviceMachine(Faults):
         dtype: DType,
         buffer: Buffer,
         span: Span,
-        *,
-        kind: StorageKind = StorageKind.ALLOC,
-        partition_axis: int | None = 0,
-        address: tuple[Expr, Expr] | None = None,
-        placement: Mapping[str, object] | None = None,
-        marks: Mapping[Mark, object] | None = None,
-        initialised: bool = False,
-        argument_spans: Mapping[str, Span] | None = None,
+        **more: Unpack[Placing],
     ) -> View:
         order = self.next_order()
-        storage = Storage(
-            id=order,
-            name=name,
-            buffer=buffer,
-            dtype=dtype,
-            shape=tuple(shape),
-            partition_axis=partition_axis if buffer.on_chip and shape else None,
-            span=span,
-            kind=kind,
-            loops=self.loops,
-            path=self.path,
-            address=address,
-            order=order,
-            initialised=initialised,
-            depth=self.depth,
-            placement=dict(placement or {}),
-            marks=dict(marks or {}),
-            argument_spans=dict(argument_spans or {}),
-        )
+        storage = Storage.made(order, name, shape, dtype, buffer, span, **more)
+        storage.loops, storage.path, storage.depth = self.loops, self.path, self.depth
         # A body that runs again (to confirm a guess about a loop) makes the same tensors again.
         earlier = self._storages.get(order)
-        if earlier is not None and earlier.span == span and earlier.kind == kind:
+        if earlier is not None and earlier.span == span and earlier.kind == storage.kind:
             for field_name in Storage.__slots__:
                 setattr(earlier, field_name, getattr(storage, field_name))
             storage = earlier

@@ -307,9 +307,9 @@ def _kept(vm: VM, start: int) -> Iterator[Bool]:
     """What a constructor that has come to its end did not fail for."""
     checks = vm.checks[start:]
     del vm.checks[start:]
-    for check in checks:
-        if not check.compiled:  # the caller's Python makes it, and no compiler looks at that
-            yield E.implies(E.and_(*check.path, *check.given), check.predicate)
+    for noted in checks:
+        if not noted.compiled:  # the caller's Python makes it, and no compiler looks at that
+            yield E.implies(E.and_(*noted.path, *noted.check.given), noted.check.predicate)
 
 
 __all__ = ["Noted", "like", "of_annotation", "one_of"]

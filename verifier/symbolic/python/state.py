@@ -12,9 +12,11 @@ from verifier.hardware.catalogue import Hardware
 from verifier.source.ir import Span
 from verifier.source.text import SourceError
 from verifier.symbolic import expr as E
+from verifier.symbolic.checks import Check, Details
 from verifier.symbolic.expr import Bool, Expr, Sym
 from verifier.symbolic.expr.settling import Settling, has_choice
 from verifier.symbolic.generation import Generation
+from verifier.symbolic.numbering import Numbering
 from verifier.symbolic.python.flow import AbortedRunError, Frame, HostCheck, Landing, Mark
 from verifier.symbolic.python.heap import Box, Heap, Scope
 from verifier.symbolic.python.inputs import Inputs, Parameter
@@ -23,6 +25,8 @@ from verifier.symbolic.trace import LATE, Assumption, AssumptionKind, LedgerEntr
 from verifier.symbolic.values import Opaque, Ref
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from verifier.source.project import Project
 
 
@@ -34,7 +38,7 @@ IS_THERE: Final = "is there"
 SUCCEEDS: Final = "does not fail"
 
 
-class State:
+class State(Numbering):
     """What a run is made of. Values and their operations are in the classes built on it."""
 
     def __init__(
@@ -47,9 +51,8 @@ class State:
         decide: Callable[[tuple[Bool, ...], Bool], bool | None],
         deadline: float | None = None,
     ) -> None:
+        super().__init__(hardware, generation)
         self.project = project
-        self.hardware = hardware
-        self._generation = generation
         self.trace = trace
         self.inputs = inputs
         self._decide = decide
@@ -72,12 +75,10 @@ class State:
         self.frames: list[Frame] = []
         self.landings: list[Landing] = []
         self.checks: list[HostCheck] = []
-        self.order = 0
         self.steps = 0
         self._storages: dict[int, Storage] = {}
         self._names: dict[str, int] = {}
         self._facts: tuple[tuple[int, ...], tuple[Bool, ...]] | None = None
-        self._axes = 0
         #: sides of undecided branches that are being run
         self.forking = 0
         #: what takes sides by the path, and which values have any
@@ -89,24 +90,12 @@ class State:
         self.leaning: list[Parameter] = []
 
     @property
-    def generation(self) -> Generation:
-        return self._generation
-
-    @property
-    def api(self) -> str:
-        return self._generation.name
-
-    @property
     def loops(self) -> tuple[Loop, ...]:
         return tuple(self._loops)
 
     @property
     def path(self) -> tuple[Bool, ...]:
         return tuple(self._path)
-
-    def next_order(self) -> int:
-        self.order += 1
-        return self.order
 
     # -- frames and boxes -------------------------------------------------------------
 
@@ -188,44 +177,18 @@ class State:
         text: str,
         message: str,
         *,
-        given: tuple[Bool, ...] = (),
-        values: tuple[tuple[str, Expr], ...] = (),
-        facts: tuple[str, ...] = (),
-        notes: tuple[tuple[Span, str], ...] = (),
-        help: tuple[str, ...] = (),
-        assertion: str = "",
-        severity: str | None = None,
-        exact: bool = True,
-        reason: str = "",
         compiled: bool = False,
+        **details: Unpack[Details],
     ) -> None:
         """Raise a check of the host rule ``rule`` (an id) at the current point.
 
         ``compiled``: of what stands there, however often loops on the device come to it.
         """
-        around = [loop for loop in self._loops if not compiled or loop.kind is not LoopKind.DYNAMIC]
-        self.checks.append(
-            HostCheck(
-                rule=rule,
-                predicate=predicate,
-                span=span,
-                text=text,
-                message=message,
-                order=self.next_order(),
-                path=self.path,
-                loops=tuple(around),
-                given=(*(loop.within for loop in around), *given),
-                values=values,
-                facts=facts,
-                notes=notes,
-                help=help,
-                assertion=assertion,
-                severity=severity,
-                exact=exact,
-                reason=reason,
-                compiled=compiled,
-            )
-        )
+        loops = [loop for loop in self._loops if not compiled or loop.kind is not LoopKind.DYNAMIC]
+        details["given"] = (*(loop.within for loop in loops), *details.get("given", ()))
+        check = Check(predicate, span, text, message, **details)
+        order = self.next_order()
+        self.checks.append(HostCheck(rule, check, order, self.path, tuple(loops), compiled))
 
     # -- what is not known ------------------------------------------------------------
 

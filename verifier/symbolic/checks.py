@@ -1,0 +1,66 @@
+"""A check: what must hold somewhere in a kernel, and what is said if it does not."""
+
+from __future__ import annotations
+
+from typing import TypedDict
+
+from verifier.records import dataclass
+from verifier.source.ir import Span
+from verifier.symbolic.expr import Bool, Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A secondary place and what to say about it, e.g. where the tile was allocated."""
+
+    span: Span
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One instance of a rule: ``predicate`` must hold wherever ``given`` and the path do.
+
+    ``text`` states the predicate in the rule's own terms with the kernel's names (``"moving free
+    size <= 512"``); ``message`` is the headline. ``values`` are shown with their numbers under a
+    counterexample. ``exact`` False: the predicate is stronger than what the hardware demands (an
+    approximation), so it can be proved but not refuted; ``reason`` says why. ``path`` and
+    ``order`` default to those of the operation or storage that is checked.
+    """
+
+    predicate: Bool
+    span: Span
+    text: str
+    message: str
+    facts: tuple[str, ...] = ()
+    given: tuple[Bool, ...] = ()
+    values: tuple[tuple[str, Expr], ...] = ()
+    notes: tuple[Note, ...] = ()
+    help: tuple[str, ...] = ()
+    #: the condition that, asserted by the kernel, excludes what breaks it
+    assertion: str = ""
+    severity: str | None = None
+    exact: bool = True
+    reason: str = ""
+    #: what is assumed of what only the device knows if the predicate can be neither proved nor
+    #: refuted: it is stated instead
+    runtime: str = ""
+    path: tuple[Bool, ...] | None = None
+    order: int | None = None
+    #: where the predicate is of several things: a check of each; a violation is told by the first
+    #: that the counterexample breaks
+    told: tuple[Check, ...] = ()
+
+
+class Details(TypedDict, total=False):
+    """What may be said of a check besides what it is about: see :class:`Check`."""
+
+    facts: tuple[str, ...]
+    given: tuple[Bool, ...]
+    values: tuple[tuple[str, Expr], ...]
+    notes: tuple[Note, ...]
+    help: tuple[str, ...]
+    assertion: str
+    severity: str | None
+    exact: bool
+    reason: str
