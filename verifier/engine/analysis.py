@@ -19,16 +19,16 @@ from verifier.configuration.suggestions import did_you_mean
 from verifier.dialects.descriptor import DialectDescriptor
 from verifier.dialects.registry import DIALECTS
 from verifier.engine import unreached
+from verifier.engine.case import Unit, opened
 from verifier.engine.contracts import ContractMismatchError, Effect
-from verifier.engine.judgement import Unit, dotted, judgement
+from verifier.engine.judgement import dotted, judgement
 from verifier.engine.memo import Memo, Outcome, Stored, find, keep, reached
-from verifier.engine.watchdog import Clock, Share
+from verifier.engine.watchdog import Clock
 from verifier.engine.wrapping import width
 from verifier.hardware import targets
 from verifier.hardware.catalogue import Hardware
 from verifier.report import model as report
 from verifier.report.internal import describe
-from verifier.solver.solver import Solver
 from verifier.source import footprint
 from verifier.source.discovery import (
     How,
@@ -397,14 +397,10 @@ def _judged(
     """What is found of a kernel in its time; it is noted if a busy machine has cut it short."""
     entry = unit.entry
     judge = unreached.judgement if entry.how is How.UNREACHED else judgement
-    solver = Solver(deadline=clock.left(Share.CONDITION))
     late = report.Reason(str(entry.path), entry.line, LATE)
     outcome = Outcome(replace(unit.bare("unknown"), reasons=(late,), late=True))
-    try:
-        with clock.until(Share.ALL):
-            outcome = judge(project, job, unit, request, solver, clock)
-    finally:
-        solver.release()
+    with opened(project, job, unit, request, clock) as case:
+        outcome = judge(case)
     if outcome.kernel.late and clock.own < _OWN_SHARE:
         footprint.note_hurry()
     return outcome

@@ -8,27 +8,24 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
 from verifier import rulebase
-from verifier.configuration.contracts import Contract
-from verifier.configuration.showing import text_of
 from verifier.dialects.registry import DIALECTS
 from verifier.engine import admission, diagnostics, exactly, judged, obligations, precondition
 from verifier.engine.asserting import Assertions
+from verifier.engine.case import Case, Unit
 from verifier.engine.fixes import Fixer
 from verifier.engine.memo import Outcome
 from verifier.engine.tiles import tiles
 from verifier.engine.verdicts import Discharger, Verdict, VerdictKind, told
 from verifier.engine.watchdog import Clock, Share
 from verifier.engine.wrapping import width
-from verifier.hardware.catalogue import Hardware
 from verifier.records import dataclass, replace
 from verifier.report import model as report
 from verifier.solver.solver import Solver
 from verifier.source import ir
-from verifier.source.discovery import KernelEntry
-from verifier.source.project import Binding, Module, Project
+from verifier.source.project import Binding, Module
 from verifier.symbolic import expr as E
 from verifier.symbolic.checks import Check
-from verifier.symbolic.python.entry import Request, Run, interpreted
+from verifier.symbolic.python.entry import Run
 from verifier.symbolic.trace import LATE, SAID, Assumption, AssumptionKind, LedgerKind, Trace
 
 #: entries of the ledger that only the device or the caller can settle: they are listed
@@ -40,30 +37,6 @@ _CUT: Final = {
     Share.CONDITION: "the precondition is not found",
     Share.REPORT: "not every finding is shown",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Unit:
-    """One kernel on one target under one contract (or none)."""
-
-    entry: KernelEntry
-    module: Module
-    api: str
-    target: Hardware
-    contract: Contract | None
-
-    def bare(self, status: report.Status) -> report.KernelReport:
-        """The report before anything else is known of the kernel."""
-        return report.KernelReport(
-            path=str(self.entry.path),
-            name=self.entry.name,
-            line=self.entry.line,
-            dialect=self.entry.dialect,
-            api_version=self.api,
-            target=self.target.name,
-            status=status,
-            contract="" if self.contract is None else text_of(self.contract),
-        )
 
 
 @dataclass(slots=True)
@@ -82,18 +55,11 @@ class _Judged:
             self.verdicts[position] = replace(self.verdicts[position], said=True)
 
 
-def judgement(
-    project: Project,
-    job: Request,
-    unit: Unit,
-    request: report.FileRequest,
-    solver: Solver,
-    clock: Clock,
-) -> Outcome:
+def judgement(case: Case) -> Outcome:
     """Run a kernel, discharge what is demanded of it, and report, each in its share of the time."""
-    target, api = unit.target, unit.api
+    unit, request, solver, clock = case.unit, case.request, case.solver, case.clock
     started = time.perf_counter()
-    run, found, followed = _settled(project, job, unit, request, solver, clock)
+    run, found, followed = _settled(case)
     decided = time.perf_counter()
     unmodelled = tuple(dict.fromkeys(name for name, _ in run.trace.unmodelled))
     # asked again at the end: what cuts the condition off, or the report, is no reason against both
@@ -108,17 +74,18 @@ def judgement(
             found.discharger.admitted,
             solver,
             unsettled,
-            target.device_bytes,
+            unit.target.device_bytes,
             found.ranks,
         )
         found.blame(hopeless)
         names = {said.name: said.span.end_line for said in run.sizes.values()}
         length = width(request.line_length, unit.module.lines)
-        writer = Assertions(job.module, job.definition, job.enclosing, api, names, length)
+        job = case.job
+        writer = Assertions(job.module, job.definition, job.enclosing, unit.api, names, length)
         condition = writer.added(condition)
     problems: list[report.Diagnostic] = []
     with clock.until(Share.REPORT):
-        problems.extend(_problems(found, condition, parts, Fixer(project, api), unit, request))
+        problems.extend(_problems(found, condition, parts, case))
     late = _late(found.verdicts, clock, unit)
     statistics = _statistics(solver, found.verdicts) if request.statistics else {}
     if request.statistics:
@@ -134,7 +101,7 @@ def judgement(
         reasons=(*found.reasons, *late),
         time_ms=round(1000 * (time.perf_counter() - started), 3),
         judged=judged.places(found.verdicts),
-        tiles=tiles(run, target) if request.tiles else (),
+        tiles=tiles(run, unit.target) if request.tiles else (),
         precondition=condition,
         late=bool(clock.cuts) or run.late,
     )
@@ -158,56 +125,38 @@ def _status(
     return "conditional" if condition.sizes else "verified"
 
 
-def _settled(
-    project: Project,
-    job: Request,
-    unit: Unit,
-    request: report.FileRequest,
-    solver: Solver,
-    clock: Clock,
-) -> tuple[Run, _Judged, float]:
+def _settled(case: Case) -> tuple[Run, _Judged, float]:
     """As :func:`_followed`, with short loops trip by trip where that settles what is open."""
-    run, found, followed = _followed(project, job, unit, request, solver, clock)
+    run, found, followed = _followed(case)
     if exactly.is_worth_it(run, found.verdicts):
-        more = Clock(clock.left(Share.DECIDE) / 2)
-        job = replace(job, exactly=True)
-        again, settled, _ = _followed(project, job, unit, request, solver, more)
+        more = Clock(case.clock.left(Share.DECIDE) / 2)
+        again, settled, _ = _followed(case.other(replace(case.job, exactly=True), more))
         if not (more.cuts or again.late) and exactly.settles(found.verdicts, settled.verdicts):
             return again, settled, followed
     return run, found, followed
 
 
-def _followed(
-    project: Project,
-    job: Request,
-    unit: Unit,
-    request: report.FileRequest,
-    solver: Solver,
-    clock: Clock,
-) -> tuple[Run, _Judged, float]:
+def _followed(case: Case) -> tuple[Run, _Judged, float]:
     """A run, what came of it, and when it was over (of ``time.perf_counter()``)."""
-    dialect, generation = DIALECTS[unit.entry.dialect].of(unit.api)
-    end, within = clock.end(Share.INTERPRET), clock.until(Share.INTERPRET)
-    run = interpreted(project, dialect, unit.target, generation, job, solver.decide, end, within)
+    run = case.run()
     followed = time.perf_counter()
-    return run, _judged(run, unit, request, solver, clock), followed
+    return run, _judged(run, case), followed
 
 
 def _problems(
     found: _Judged,
     condition: report.Precondition,
     parts: Collection[int],
-    fixer: Fixer,
-    unit: Unit,
-    request: report.FileRequest,
+    case: Case,
 ) -> Iterator[report.Diagnostic]:
     """The findings of all verdicts; those at the positions ``parts`` the condition excludes."""
-    discharger = found.discharger
+    discharger, unit = found.discharger, case.unit
+    fixer = Fixer(case.project, unit.api)
     for position, verdict in enumerate(found.verdicts):
         if verdict.kind in (VerdictKind.PROVED, VerdictKind.GATHERED) or verdict.late:
             continue
         part = position in parts
-        shown = told(verdict if part and not request.parts else discharger.smallest(verdict))
+        shown = told(verdict if part and not case.request.parts else discharger.smallest(verdict))
         built = diagnostics.build(shown, discharger.run, unit.target.name, part=part)
         if not part and condition.concerns(report.Need(built.rule, built.span)):
             built = replace(built, fix=condition.fix)
@@ -224,17 +173,13 @@ def _late(verdicts: Sequence[Verdict], clock: Clock, unit: Unit) -> list[report.
     return [report.Reason(str(entry.path), entry.line, f"{LATE}: {text}") for text in texts]
 
 
-def _judged(
-    run: Run, unit: Unit, request: report.FileRequest, solver: Solver, clock: Clock
-) -> _Judged:
+def _judged(run: Run, case: Case) -> _Judged:
     """Discharge the obligations of a run."""
-    entry = unit.entry
-    rules = rulebase.of_dialect(entry.dialect)
+    unit, request, solver, clock = case.unit, case.request, case.solver, case.clock
+    rules = rulebase.of_dialect(unit.entry.dialect)
     checked = rulebase.is_checked
     selected = {rule.id for rule in rules if checked(rule, request.select, request.ignore)}
-    around = _around(unit, run, selected)
-    within = clock.until(Share.DEMAND)
-    pending = [*around, *obligations.of_run(run, unit.target, selected, rules, within)]
+    pending = [*_around(unit, run, selected), *case.demanded(run, selected, rules)]
     verdicts: list[Verdict] = []
     reasons: list[report.Reason] = []
     ranks: list[admission.RankOnly] = []

@@ -18,7 +18,8 @@ from verifier.dialects.nki.binding import REMOVED_RULE, SIGNATURE_RULE
 from verifier.dialects.nki.migration import Change, Visits, migrations
 from verifier.dialects.nki.versions import GENERATIONS
 from verifier.dialects.registry import DIALECTS, cited
-from verifier.engine.judgement import Unit, judgement
+from verifier.engine.case import Unit, opened
+from verifier.engine.judgement import judgement
 from verifier.engine.memo import Outcome
 from verifier.engine.watchdog import Clock, Share
 from verifier.hardware.catalogue import Hardware
@@ -189,15 +190,9 @@ class _Migration:
         job = self._job(entry)
         if job is None:
             return None
-        clock = Clock(self.limit)
-        solver = Solver(deadline=clock.left(Share.CONDITION))
-        outcome: Outcome | None = None
-        try:
-            with clock.until(Share.ALL):
-                outcome = judgement(self.project, job, unit, self.request, solver, clock)
-        finally:
-            solver.release()
-        return outcome
+        with opened(self.project, job, unit, self.request, Clock(self.limit)) as case:
+            return judgement(case)
+        return None
 
     def _job(self, entry: KernelEntry) -> Request | None:
         definition = kernel_definition(self.project, entry)

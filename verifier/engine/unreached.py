@@ -13,19 +13,16 @@ from dataclasses import replace
 from typing import Final, TypeGuard
 
 from verifier import rulebase
-from verifier.dialects.registry import DIALECTS
-from verifier.engine import diagnostics, obligations
+from verifier.engine import diagnostics
+from verifier.engine.case import Case
 from verifier.engine.fixes import Fixer
-from verifier.engine.judgement import Unit
 from verifier.engine.memo import Outcome
 from verifier.engine.verdicts import Discharger
-from verifier.engine.watchdog import Clock, Share
+from verifier.engine.watchdog import Share
 from verifier.report import model as report
-from verifier.solver.solver import Solver
 from verifier.source.discovery import KernelEntry, Scanned
-from verifier.source.project import Module, Project
+from verifier.source.project import Module
 from verifier.symbolic import expr as E
-from verifier.symbolic.python.entry import Request, interpreted
 
 _BUILTINS: Final = frozenset((*dir(builtins), "__file__", "__name__", "__doc__", "__spec__"))
 #: with a call of one of these, names may be bound in ways that the text does not show
@@ -79,39 +76,27 @@ def _is_argument(node: ast.AST) -> TypeGuard[ast.arg]:
     return isinstance(node, ast.arg)
 
 
-def judgement(
-    project: Project,
-    job: Request,
-    unit: Unit,
-    request: report.FileRequest,
-    solver: Solver,
-    clock: Clock,
-) -> Outcome:
+def judgement(case: Case) -> Outcome:
     """Follow a function with arguments of which nothing is known, and report what is wrong with it
     whatever they are."""
-    entry, target = unit.entry, unit.target
-    rules = [rule for rule in rulebase.of_dialect(entry.dialect) if rule.unreached]
+    unit, request, clock = case.unit, case.request, case.clock
+    rules = [rule for rule in rulebase.of_dialect(unit.entry.dialect) if rule.unreached]
     chosen = report.chosen
     selected = {rule.id for rule in rules if chosen(rule.id, request.select, request.ignore)}
-    job = replace(job, opaque=True)
-    dialect, generation = DIALECTS[entry.dialect].of(unit.api)
-    end, within = clock.end(Share.INTERPRET), clock.until(Share.INTERPRET)
-    run = interpreted(project, dialect, target, generation, job, solver.decide, end, within)
-    fixer = Fixer(project, unit.api)
+    run = case.other(replace(case.job, opaque=True), clock).run()
+    fixer = Fixer(case.project, unit.api)
     pending = [
         obligation
-        for obligation in obligations.of_run(
-            run, target, selected, rules, clock.until(Share.DEMAND)
-        )
+        for obligation in case.demanded(run, selected, rules)
         if obligation.check.predicate is E.FALSE
         and obligation.check.span.path == str(unit.module.path)
     ]
     problems = []
-    discharger = Discharger(run, solver)
+    discharger = Discharger(run, case.solver)
     result = discharger.discharge(pending, clock.until(Share.DECIDE))
     for verdict in map(discharger.smallest, result.verdicts):
         if verdict.kind.violated:
-            found = diagnostics.build(verdict, run, target.name)
+            found = diagnostics.build(verdict, run, unit.target.name)
             problems.append(fixer.attached(replace(found, counterexample=None), verdict))
     late = bool(clock.cuts) or run.late
     return Outcome(replace(unit.bare("unknown"), late=late), tuple(report.deduplicate(problems)))

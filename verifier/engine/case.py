@@ -1,0 +1,91 @@
+"""One kernel on one target, and with what it is judged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+from verifier.configuration.contracts import Contract
+from verifier.configuration.showing import text_of
+from verifier.dialects.registry import DIALECTS
+from verifier.engine import obligations
+from verifier.engine.watchdog import Clock, Share
+from verifier.hardware.catalogue import Hardware
+from verifier.records import dataclass, replace
+from verifier.report import model as report
+from verifier.rulebase import Rule
+from verifier.solver.solver import Solver
+from verifier.source.discovery import KernelEntry
+from verifier.source.project import Module, Project
+from verifier.symbolic.python.entry import Request, Run, interpreted
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """One kernel on one target under one contract (or none)."""
+
+    entry: KernelEntry
+    module: Module
+    api: str
+    target: Hardware
+    contract: Contract | None
+
+    def bare(self, status: report.Status) -> report.KernelReport:
+        """The report before anything else is known of the kernel."""
+        return report.KernelReport(
+            path=str(self.entry.path),
+            name=self.entry.name,
+            line=self.entry.line,
+            dialect=self.entry.dialect,
+            api_version=self.api,
+            target=self.target.name,
+            status=status,
+            contract="" if self.contract is None else text_of(self.contract),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A unit, what is asked of it, and the time and the solver that it has."""
+
+    project: Project
+    job: Request
+    unit: Unit
+    request: report.FileRequest
+    solver: Solver
+    clock: Clock
+
+    def run(self) -> Run:
+        """Follow the kernel."""
+        unit, clock = self.unit, self.clock
+        dialect, generation = DIALECTS[unit.entry.dialect].of(unit.api)
+        end, within = clock.end(Share.INTERPRET), clock.until(Share.INTERPRET)
+        target, decide = unit.target, self.solver.decide
+        return interpreted(self.project, dialect, target, generation, self.job, decide, end, within)
+
+    def demanded(
+        self, run: Run, selected: set[str], rules: Iterable[Rule]
+    ) -> list[obligations.Obligation]:
+        """What the selected rules demand of it."""
+        within = self.clock.until(Share.DEMAND)
+        return obligations.of_run(run, self.unit.target, selected, rules, within)
+
+    def other(self, job: Request, clock: Clock) -> Case:
+        """The same unit, followed otherwise or in another time."""
+        return replace(self, job=job, clock=clock)
+
+
+@contextmanager
+def opened(
+    project: Project, job: Request, unit: Unit, request: report.FileRequest, clock: Clock
+) -> Iterator[Case]:
+    """A case until its time is over, which ends the block in silence."""
+    solver = Solver(deadline=clock.left(Share.CONDITION))
+    try:
+        with clock.until(Share.ALL):
+            yield Case(project, job, unit, request, solver, clock)
+    finally:
+        solver.release()
+
+
+__all__ = ["Case", "Unit", "opened"]
