@@ -49,6 +49,7 @@ from verifier.symbolic.memory.index import (
 from verifier.symbolic.memory.index import Index as Table
 from verifier.symbolic.regions import exists
 from verifier.symbolic.tensors import LoopKind, StorageKind, View
+from verifier.symbolic.trace import Operation
 from verifier.symbolic.units import parts, unit_of
 from verifier.symbolic.views.common import conjuncts
 
@@ -111,13 +112,54 @@ class Flow:
         return False
 
     def settle(self) -> None:
-        """Settle all reads but those that are done."""
+        """Settle all reads but those that are done or kept."""
         self._phi.clear()
         for operation in sorted(self.table.trace.operations, key=lambda op: op.order):
             for read in self.reads.get(id(operation), ()):
-                known = Ranges(read.access, self.table.assumed(operation.order))
-                if not read.done:
+                if not (read.done or read.kept):
+                    known = Ranges(read.access, self.table.assumed(operation.order))
                     _Definition.of(self, read, known).settle()
+                read.done = True
+
+    def without(self, operation: Operation, role: str) -> Flow:
+        """The flow in which an operand is wholly defined, whatever its reads are carried to."""
+        reads: dict[int, list[Read]] = {}
+        changed = self._dependent(operation, role)
+        for at, each in self.reads.items():
+            reads[at] = [
+                replace(
+                    read,
+                    defined=E.TRUE,
+                    demand=E.TRUE,
+                    exact=True,
+                    blame=None,
+                    assumed=False,
+                    open=False,
+                    done=_is_of(read, operation, role),
+                )
+                if id(read) in changed
+                else replace(read, done=False, kept=True)
+                for read in each
+            ]
+        flow = Flow(self.table, reads, self.writes)
+        flow.settle()
+        return flow
+
+    def _dependent(self, operation: Operation, role: str) -> set[int]:
+        """Identities of the reads of an operand, and of all that what these read may come to."""
+        of_storage: dict[int, list[Read]] = {}
+        for each in self.reads.values():
+            for read in each:
+                of_storage.setdefault(id(read.access.view.storage), []).append(read)
+        found: set[int] = set()
+        left = [read for read in self.reads[id(operation)] if _is_of(read, operation, role)]
+        while left:
+            read = left.pop()
+            if id(read) not in found:
+                found.add(id(read))
+                for write in self.targets(read):
+                    left += of_storage.get(id(write.access.view.storage), ())
+        return found
 
     def _taken(self, first: dict[int, list[Read]], less: bool) -> bool:
         """Note what a round found of what comes round; whether it was less than was taken."""
@@ -222,6 +264,10 @@ class Flow:
 
     def known(self, write: Write) -> Ranges:
         return Ranges(write.access, self.table.assumed(write.access.order))
+
+
+def _is_of(read: Read, operation: Operation, role: str) -> bool:
+    return read.access.operation is operation and read.access.role == role
 
 
 def widened(taken: Bool, found: Bool) -> Bool:
@@ -350,7 +396,6 @@ class _Definition:
             self._place(read.exact and all(threat.exact for threat in found))
         if read.loosely and read.demand is not E.TRUE:
             read.exact = False
-        read.done = True
 
     def _place(self, certain: bool) -> None:
         """Where what is undefined goes: a read that cannot be followed further decides."""

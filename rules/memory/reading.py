@@ -51,6 +51,8 @@ class Read:
     loosely: bool = False
     #: of its elements a part is defined, in the bytes of each
     partly: bool = False
+    #: what is said of it was found before, and nothing that it hangs on has changed
+    kept: bool = False
     done: bool = False
 
     @property

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from rules.memory.defined import Flow
 from rules.memory.formulas import Ranges
@@ -52,34 +51,12 @@ class Relief:
         if flow is None:
             if len(self._found) >= _MOST:
                 return None
-            flow = self._found[id(origin)] = self._without(origin)
+            flow = self._found[id(origin)] = self._flow.without(
+                origin.access.operation, origin.access.role
+            )
         at = id(read.access.operation)
         place = next(k for k, each in enumerate(self._flow.reads[at]) if each is read)
         return flow.reads[at][place].demand
-
-    def _without(self, origin: Read) -> Flow:
-        """The flow in which an operand is wholly defined, whatever its reads are carried to."""
-        access = origin.access
-        reads = {
-            at: [
-                replace(
-                    read,
-                    defined=E.TRUE,
-                    demand=E.TRUE,
-                    exact=True,
-                    blame=None,
-                    assumed=False,
-                    open=False,
-                    done=read.access.operation is access.operation
-                    and read.access.role == access.role,
-                )
-                for read in each
-            ]
-            for at, each in self._flow.reads.items()
-        }
-        flow = Flow(self._flow.table, reads, self._flow.writes)
-        flow.settle()
-        return flow
 
 
 __all__ = ["Relief"]
