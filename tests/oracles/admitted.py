@@ -12,7 +12,7 @@ import random
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,7 +22,9 @@ from tests.fixtures.support import settings_of
 from tests.oracles.agreement import judged, outside
 from tests.oracles.drawing import Inputs, constants
 from tests.oracles.executing import Job, Ran, ran
+from verifier.configuration.contracts import Contract
 from verifier.configuration.grammar import ContractError, parse
+from verifier.dialects.names import NKI
 from verifier.dialects.registry import DIALECTS
 from verifier.engine import analyze_file, diagnostics
 from verifier.engine.analysis import project_of
@@ -137,9 +139,9 @@ def request_of(file: Path, root: Path) -> FileRequest:
 
 
 def reported(
-    request: FileRequest, result: FileResult
+    request: FileRequest, result: FileResult, dialects: Collection[str] = (NKI,)
 ) -> Iterator[tuple[Project, KernelEntry, KernelReport]]:
-    """The NKI kernels of a file, with what the check says of each."""
+    """The kernels of a file in some dialects, with what the check says of each."""
     project = project_of(request)
     with suppress(SourceError):
         module = project.module(Path(request.path))
@@ -147,7 +149,7 @@ def reported(
             entries = {(str(e.path), e.line): e for e in kernels(project, module)}
         for kernel in result.kernels:
             entry = entries.get((kernel.path, kernel.line))
-            if entry is not None and kernel.dialect == "nki" and kernel.status != "error":
+            if entry is not None and kernel.dialect in dialects and kernel.status != "error":
                 yield project, entry, kernel
 
 
@@ -227,7 +229,7 @@ def traced(project: Project, entry: KernelEntry, kernel: KernelReport) -> tuple[
         outer = [e.definition for e in enclosing]
         names = input_names(project, module, definition)
         packed = packs(target, module)
-        effect = Effect(parse(kernel.contract), definition, outer, names, packed)
+        effect = Effect(_contract(kernel), definition, outer, names, packed)
     request = Request(
         name=entry.name,
         definition=definition,
@@ -242,6 +244,11 @@ def traced(project: Project, entry: KernelEntry, kernel: KernelReport) -> tuple[
     end = time.monotonic() + _CHECK
     found = interpreted(project, dialect, target, generation, request, solver.decide, end)
     return found, solver
+
+
+def _contract(kernel: KernelReport) -> Contract:
+    """The contract that a kernel was checked under; those of comments do not name it."""
+    return parse(kernel.contract, comment=kernel.contract.startswith("("))
 
 
 def _count(one: Checked, run: Ran, totals: Totals) -> None:

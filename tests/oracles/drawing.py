@@ -13,7 +13,7 @@ from typing import Any
 
 from verifier.engine.diagnostics import counterexample
 from verifier.hardware import dtypes as dt
-from verifier.solver.query import Query
+from verifier.solver.query import Model, Query
 from verifier.solver.solver import Solver
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr, Sym
@@ -99,12 +99,19 @@ class Inputs:
     def draw(self, rng: random.Random) -> dict[str, Any] | None:
         """Inputs as counterexamples have them; None if none were found that are small enough."""
         for limit in _LIMITS:
-            found = self._drawn(rng, limit)
+            model = self.model(rng, limit)
+            found = None if model is None else self.given(model)
             if found is None or elements(found) <= MOST:
                 return found
         return None
 
-    def _drawn(self, rng: random.Random, limit: int) -> dict[str, Any] | None:
+    @property
+    def numbers(self) -> list[Sym]:
+        """The unknowns that are numbers."""
+        return [s for s in self._symbols if s.domain is None and not s.name.endswith(".rank")]
+
+    def model(self, rng: random.Random, limit: int) -> Model | None:
+        """Values of all unknowns for which the facts hold."""
         facts = self.facts
         answer = self.solver.check(Query(facts, E.FALSE))
         if answer.model is None:
@@ -117,13 +124,16 @@ class Inputs:
                 if tried.model is not None:
                     facts, answer = (*facts, fact), tried
                     break
-        assert answer.model is not None
-        found = dict(counterexample(self.run, answer.model))
+        return answer.model
+
+    def given(self, model: Model) -> dict[str, Any] | None:
+        """Inputs as counterexamples have them; None if the values do not say what they are."""
+        found = dict(counterexample(self.run, model))
         for name, p in self.run.inputs.parameters.items():
             if isinstance(p.default, tuple) and p.pinned is None and not _whole(p.default):
                 found.pop(name, None)  # it is its default
             default = p.has_default and p.default is None
-            if default and answer.model.get(f"{name} is None") is False and not _given(name, found):
+            if default and model.get(f"{name} is None") is False and not _given(name, found):
                 return None  # something, and nothing says what
         return found
 

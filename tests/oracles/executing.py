@@ -13,7 +13,8 @@ from typing import Any
 from verifier.executor import replay
 from verifier.executor.findings import MisuseError
 from verifier.executor.loader import Loaded, isolated, kernel
-from verifier.executor.machine import Options
+from verifier.executor.machine import TRACED, Options
+from verifier.executor.memory import TRACKED
 from verifier.executor.running import Outcome, Shaped, run, text_of
 from verifier.executor.session import Session, using
 from verifier.executor.worker import limit
@@ -42,11 +43,13 @@ class Job:
 
 @dataclass(slots=True)
 class Ran:
-    """What a run came to. ``guessed``: parameters whose values are made up."""
+    """What a run came to. ``guessed``: parameters whose values are made up; ``lost``: some memory
+    was too large or too often divided to follow it."""
 
     outcome: Outcome
     arguments: dict[str, Any] = field(default_factory=dict)
     guessed: str = ""
+    lost: bool = False
 
 
 def ran(jobs: Sequence[Job], seconds: float) -> list[list[Ran]]:
@@ -100,6 +103,7 @@ def _one(
             outcome = run(session, found, arguments, grid, job.kernel)
             ended = outcome.ended is not None and outcome.ended[0] in _REFUSALS
             written = _written(outcome, arguments, guessed, loaded)
+            written["lost"] = _is_lost(session)
             if not (ended and (guessed or free)):
                 break
     except MisuseError as error:
@@ -108,6 +112,19 @@ def _one(
         written = {"ended": ("died", text_of(error), None)}
     signal.setitimer(signal.ITIMER_REAL, 0)
     write(written)
+
+
+def _told(d: Diagnostic) -> tuple[Any, ...]:
+    return d.rule, d.severity, d.message, _lines(d.span)
+
+
+def _is_lost(session: Session) -> bool:
+    machine = session.machine
+    if machine is None:
+        return False
+    lost = machine.watch is not None and bool(machine.watch.lost)
+    untraced = len(machine.trace) >= TRACED
+    return lost or untraced or bool(machine.unsettled) or machine.largest > TRACKED
 
 
 def _written(
@@ -123,7 +140,8 @@ def _written(
         "ended": ended,
         "guessed": guessed,
         "arguments": {name: _plain(value) for name, value in arguments.items()},
-        "found": [(d.rule, d.severity, d.message, _lines(d.span)) for d in outcome.diagnostics],
+        "found": [_told(d) for d in outcome.diagnostics],
+        "doubts": [_told(d) for d in outcome.doubts],
     }
 
 
@@ -150,12 +168,11 @@ def _read(got: Mapping[str, Any]) -> Ran:
     if got["ended"] is not None:
         kind, message, place = got["ended"]
         outcome.ended = kind, message, None if place is None else Span(*place)
-    for rule, severity, message, place in got.get("found", ()):
-        outcome.diagnostics.append(
-            Diagnostic(rule, rule, severity, "always", message, Place(*place))
-        )
+    for kind, told in (("found", outcome.diagnostics), ("doubts", outcome.doubts)):
+        for rule, severity, message, place in got.get(kind, ()):
+            told.append(Diagnostic(rule, rule, severity, "always", message, Place(*place)))
     arguments = {
         name: Shaped(value["dtype"], tuple(value["shape"])) if isinstance(value, dict) else value
         for name, value in got.get("arguments", {}).items()
     }
-    return Ran(outcome, arguments, got.get("guessed", ""))
+    return Ran(outcome, arguments, got.get("guessed", ""), got.get("lost", False))
