@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from typing import Final
 
 from rules.memory import examples
 from verifier.hardware.catalogue import Hardware
@@ -13,10 +14,13 @@ from verifier.rulebase import Monitor, On, Replayed, Rule, Shown, Whose, registe
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.checks import Check, Note
+from verifier.symbolic.lanes import SystemTensor
 from verifier.symbolic.memory.events import Ended, Wasted
 from verifier.symbolic.memory.index import index
 from verifier.symbolic.tensors import StorageKind
 from verifier.symbolic.trace import Trace
+
+_FACTS: Final = ("NKI-E30", "PPL-A03", "BUG-04")
 
 
 def output_buffers(trace: Trace, target: Target) -> Iterable[Check]:
@@ -49,16 +53,23 @@ def output_buffers(trace: Trace, target: Target) -> Iterable[Check]:
             )
 
 
-def some_output(trace: Trace, target: Target) -> Iterable[Check]:
-    """One check per kernel: it returns a tensor or writes one of its parameters."""
+def some_output(trace: Trace, target: Hardware) -> Iterable[Check]:
+    """One check per kernel: it returns a tensor or writes to what it is given."""
     if trace.dies or trace.opaque_return:  # the kernel is not called verified then, anyway
         return
+    if not (trace.generation.returns or trace.storages or trace.operations):
+        return  # it does nothing on the device: a function that counts for kernels which call it
     table = index(trace)
     returned = any(views for _, views, _ in trace.returns)
     written = any(uses.writes and uses.storage.kind is StorageKind.INPUT for uses in table.storages)
-    modelled = not trace.unmodelled
+    written |= any(
+        touch.writes and isinstance(touch.tensor, SystemTensor)
+        for op in trace.operations
+        for touch in op.touches
+    )
     # the end of the kernel stands behind everything, also behind what was not followed
-    last = max([table.last, *(entry.order for entry in trace.ledger)]) + 1
+    orders = [*(op.order for op in trace.operations), *(entry.order for entry in trace.ledger)]
+    last = max([table.last, *orders]) + 1
     if returned:
         for path, views, span in trace.returns:
             if views:
@@ -68,55 +79,57 @@ def some_output(trace: Trace, target: Target) -> Iterable[Check]:
                 span=span,
                 text=f"`{trace.kernel}` returns a tensor on every path",
                 message=f"`{trace.kernel}` returns a tensor on some paths and nothing on this one",
-                facts=("NKI-E30",),
+                facts=_FACTS,
                 help=("return the output on every path, or assert that this one is not taken",),
                 path=path,
                 order=last,
             )
+    reason = ""
+    if trace.unmodelled:
+        reason = (
+            f"`{trace.unmodelled[0][0]}` has no model: it may write to what the kernel is given"
+        )
     yield replace(
-        _something(trace, returned or written),
-        exact=modelled,
-        reason="" if modelled else "a call without a model may write a parameter",
+        _something(trace.kernel, trace.span, trace.generation.returns),
+        predicate=E.truth(returned or written),
+        exact=not reason,
+        reason=reason,
         path=(),
         order=last,
     )
 
 
-def _something(trace: Trace, fine: bool) -> Check:
-    """A kernel has an effect."""
-    return Check(
-        predicate=E.truth(fine),
-        span=trace.span,
-        text=f"`{trace.kernel}` returns a tensor",
-        message=f"`{trace.kernel}` returns nothing: its work is lost",
-        facts=("NKI-E30",),
-        help=(
-            ("allocate a tensor with buffer=nl.shared_hbm, store the result to it and return it",)
-            if trace.generation.returns
-            else ("store the result to a global tensor",)
-        ),
+def _something(kernel: str, span: Span, returns: bool) -> Check:
+    """A kernel has an effect; ``returns``: kernels return what they make."""
+    check = Check(
+        predicate=E.FALSE,
+        span=span,
+        text=f"`{kernel}` writes to a buffer",
+        message=f"`{kernel}` writes to none of its buffers: its work is lost",
+        facts=_FACTS,
+        help=("store the result to one of its buffers, in a place that is come to",),
+    )
+    if not returns:
+        return check
+    return replace(
+        check,
+        text=f"`{kernel}` returns a tensor",
+        message=f"`{kernel}` returns nothing: its work is lost",
+        help=("allocate a tensor with buffer=nl.shared_hbm, store the result to it and return it",),
     )
 
 
 def ended_without(event: Ended, target: Target) -> Iterator[Check]:
     """A run that had no effect."""
-    returned = any(views for _, views, _ in event.trace.returns)
-    yield _something(event.trace, returned or event.wrote)
+    trace = event.trace
+    returned = any(views for _, views, _ in trace.returns)
+    found = _something(trace.kernel, trace.span, trace.generation.returns)
+    yield replace(found, predicate=E.truth(returned or event.wrote))
 
 
 def wasted(event: Wasted, target: Hardware) -> Iterator[Check]:
     """A run that wrote none of its buffers: of others that may be otherwise."""
-    yield no_buffer_written(event.kernel, event.span)
-
-
-def no_buffer_written(kernel: str, span: Span) -> Check:
-    """A kernel writes to what it is given."""
-    return Check(
-        predicate=E.FALSE,
-        span=span,
-        text=f"`{kernel}` writes to a buffer",
-        message=f"`{kernel}` writes to none of its buffers: its work is lost",
-    )
+    yield _something(event.kernel, event.span, returns=False)
 
 
 def returned_buffers(event: Ended, target: Target) -> Iterable[Check]:
@@ -149,14 +162,18 @@ register(
         id="no-output",
         code="MEM311",
         family="memory",
-        summary="a kernel returns a tensor or writes one of its parameters",
-        reason="Nothing of what it computes can be seen; the compiler rejects it.",
-        facts=("NKI-E30", "PPL-A03"),
+        summary="a kernel returns a tensor or writes to what it is given",
+        reason=(
+            "Nothing of what it computes can be seen. The compiler of NKI rejects it; on a TPU "
+            "every output stays as it was, where no store is come to, whatever the input: there is "
+            "none, its loop has no iteration, its condition does not hold."
+        ),
+        facts=_FACTS,
         on=On.TRACE,
         check=some_output,
         monitors=(Monitor(Ended, ended_without), Monitor(Wasted, wasted, meant=True)),
         replayed=Replayed(Shown.AT_THE_END, whole=True),
-        whose=Whose.OF_TENSORS,
+        whose=Whose.EVERYBODYS,
         failing=examples.NO_OUTPUT_FAILING,
         passing=examples.NO_OUTPUT_PASSING,
     )

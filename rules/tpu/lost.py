@@ -19,8 +19,9 @@ from rules.tpu.kit import function, words
 from verifier.dialects.names import OKK
 from verifier.hardware.chips import Chip
 from verifier.records import dataclass, replace
-from verifier.rulebase import Check, Monitor, Note, On, Rule, register
+from verifier.rulebase import Monitor, On, Rule, register
 from verifier.symbolic import expr as E
+from verifier.symbolic.checks import Check, Note
 from verifier.symbolic.expr import Bool
 from verifier.symbolic.lanes import LocalTensor, SystemTensor
 from verifier.symbolic.memory.events import Stretch

@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 
 from tests.okk.support import check
+from verifier.engine.analysis import analyze_file
+from verifier.report.model import FileRequest
 
 WHOLE = "okk-output-coverage"
-NOTHING = "okk-no-output"
+NOTHING = "no-output"
 
 _ROWS = """\
 # tilelint: contract (h: H, w: W, x: fp32[3, H, W], y: fp32[3, H, W]) where W <= 700
@@ -131,3 +133,30 @@ def test_nothing_is_stored(store: str, tmp_path: Path) -> None:
 def test_something_is_stored(store: str, tmp_path: Path) -> None:
     result = check(tmp_path, _STORES.format(store=store))
     assert result.kernels[0].status == "verified", result.diagnostics
+
+
+_FUNCTIONS = """\
+import ppl
+import ppl.language as pl
+
+
+@ppl.jit
+def half(n):
+    return n // 2
+
+
+@ppl.jit
+def forgotten(x_ptr):
+    x_all = pl.gtensor([1, 30, 1, 90], pl.GLOBAL, x_ptr)
+    x = pl.make_tensor([1, 30, 1, 90], pl.float32)
+    pl.dma.load(x, x_all)
+    pl.tiu.fmul(x, x, 2.0)
+"""
+
+
+def test_a_function_that_does_nothing_on_the_device_loses_no_work(tmp_path: Path) -> None:
+    path = tmp_path / "kernel.py"
+    path.write_text(_FUNCTIONS, encoding="utf-8")
+    result = analyze_file(FileRequest(path=str(path)))
+    found = {(d.kernel, d.rule) for d in result.diagnostics if d.severity == "error"}
+    assert found == {("forgotten", NOTHING)}
