@@ -121,6 +121,10 @@ class Dialect(Protocol[M]):
         """What decides that ``a if test else b`` is ``a``: the test, as Python has it."""
         ...
 
+    def joined(self, machine: M, node: ir.BoolOp | ir.Compare, value: object) -> object:
+        """What ``a or b`` or ``a is b`` gives: the ``value`` that Python has."""
+        ...
+
     def loop_factors(self, machine: M, stmt: ir.For, range: Range) -> tuple[Expr, str] | None:
         """Before a loop over a range: the inner factor of one over a product, and its name; None:
         one loop."""

@@ -52,6 +52,8 @@ class PplDialect(PlainDialect):
         #: functions whose text was looked through, and the assertions that are not compiled
         self._scanned: set[Span] = set()
         self._dropped: set[Span] = set()
+        #: what only its truth is asked of
+        self._tests: set[Span] = set()
 
     def root(self, dotted: str) -> object | None:
         """The value of an imported dotted name, or None if it is not of PPL."""
@@ -158,6 +160,7 @@ class PplDialect(PlainDialect):
     def prepare(self, machine: VM, definition: ir.FunctionDef, module: Module) -> None:
         """Which inputs are constants, what the front end rejects."""
         self._dropped |= frontend.prepare(machine, definition, module)
+        self._tests |= frontend.tests(definition)
 
     def enter(self, machine: VM, definition: ir.FunctionDef | ir.LambdaExpr, span: Span) -> None:
         """A function is compiled as well: it is a jit one, and looked through once."""
@@ -167,6 +170,7 @@ class PplDialect(PlainDialect):
         if definition.name_span not in self._scanned:
             self._scanned.add(definition.name_span)
             self._dropped |= frontend.scan(machine, definition)
+            self._tests |= frontend.tests(definition)
 
     def branch(self, machine: VM, stmt: ir.If, test: Bool) -> None:
         """A guard that keeps nothing out is a finding."""
@@ -180,6 +184,12 @@ class PplDialect(PlainDialect):
     def conditional(self, machine: VM, node: ir.IfExpr, test: Bool) -> Bool:
         """The first alternative, unless the test is known when the kernel is compiled."""
         return test if machine.importing else frontend.conditional(machine, node, test)
+
+    def joined(self, machine: VM, node: ir.BoolOp | ir.Compare, value: object) -> object:
+        """What the front end makes of it, as far as that is documented."""
+        if machine.importing or node.span in self._tests:
+            return value
+        return frontend.joined(machine, node, value)
 
     def loop_factors(self, machine: VM, stmt: ir.For, range: Range) -> tuple[Expr, str] | None:
         """A counter that is taken apart by one of the factors."""

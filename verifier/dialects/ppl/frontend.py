@@ -19,10 +19,11 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.checks import Note
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.machine import Arg
+from verifier.symbolic.python.terms import as_formula
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.tensors import LoopKind
 from verifier.symbolic.trace import LedgerKind
-from verifier.symbolic.values import Range
+from verifier.symbolic.values import Opaque, Range
 
 #: functions that make the iterable of a loop (PPL-C04)
 _RANGES = frozenset({"range", "static_range"})
@@ -74,7 +75,7 @@ def enter(vm: VM, definition: ir.FunctionDef, span: Span) -> None:
 def conditional(vm: VM, node: ir.IfExpr, test: Bool) -> Bool:
     """``a if test else b``: with a test that is not known when compiling, always ``a`` (C01)."""
     settled = known(vm, node.test.span, Stage.FRONT_END).condition
-    if vm.decide(settled) is True:
+    if vm.decide(settled) is True or _alike(vm, node):
         return test
     vm.check(
         "ppl-conditional-expression",
@@ -86,6 +87,61 @@ def conditional(vm: VM, node: ir.IfExpr, test: Bool) -> Bool:
         help=("write an `if` statement, or make it arithmetic with `min` and `max`",),
     )
     return E.or_(E.not_(settled), test)
+
+
+def _alike(vm: VM, node: ir.IfExpr) -> bool:
+    """Whether both alternatives are the same, so that it does not matter which is taken."""
+    if not (_is_plain(node.body) and _is_plain(node.orelse)):
+        return False
+    one, other = vm.eval(node.body), vm.eval(node.orelse)
+    numbers = isinstance(one, (int, float)) and type(one) is type(other)
+    return one is other or (numbers and repr(one) == repr(other))
+
+
+def _is_plain(node: ir.Expr) -> bool:
+    """Whether an expression does nothing and cannot fail."""
+    if isinstance(node, ir.BinOp):
+        return node.op in ("+", "-", "*") and _is_plain(node.left) and _is_plain(node.right)
+    return isinstance(node, (ir.Const, ir.Name))
+
+
+def joined(vm: VM, node: ir.BoolOp | ir.Compare, value: object) -> object:
+    """``a or b`` as a value, and ``a is b``: of what only a run knows it is not what Python has.
+
+    Of numbers of the run the front end makes another number (PPL-C05), which is documented for
+    conditions only; an object that stands for a value of the run is one that no name of Python has.
+    """
+    if as_formula(value) in (E.TRUE, E.FALSE):
+        return value
+    if isinstance(node, ir.BoolOp):
+        if as_formula(value) is not None or isinstance(value, Opaque):
+            return value
+        asked: ir.Expr = node
+    else:
+        asked = node.left
+        if _is_none(node.left) or _is_none(node.comparators[0]):
+            return value
+    if known(vm, asked.span, Stage.FRONT_END).condition is E.TRUE:
+        return value
+    text = f"what `{vm.text(node.span)}` is to the compiler is not documented"
+    return vm.unfollowed(text, node.span)
+
+
+def tests(definition: ir.FunctionDef) -> frozenset[Span]:
+    """Junctions of which only the truth is asked."""
+    found: set[Span] = set()
+    open_: list[ir.Expr] = []
+    for node in ir.own(definition.body):
+        if isinstance(node, (ir.If, ir.While, ir.IfExpr, ir.Assert)):
+            open_.append(node.test)
+        elif isinstance(node, ir.UnaryOp) and node.op == "not":
+            open_.append(node.operand)
+    while open_:
+        test = open_.pop()
+        if isinstance(test, ir.BoolOp):
+            found.add(test.span)
+            open_ += test.values
+    return frozenset(found)
 
 
 def backwards(vm: VM, stmt: ir.For, rng: Range) -> None:
@@ -354,7 +410,9 @@ __all__ = [
     "enter",
     "guard",
     "inner_count",
+    "joined",
     "prepare",
     "scan",
     "settles",
+    "tests",
 ]

@@ -117,10 +117,15 @@ def _undecided(value: object) -> bool:
     return isinstance(value, Opaque)
 
 
+#: whether two names are of one object
+_IDENTITY: Final = frozenset({"is", "is not"})
+
+
 def _compare(vm: VM, node: ir.Compare) -> object:
     left = vm.eval(node.left)
     if len(node.ops) == 1:
-        return vm.compare(node.ops[0], left, vm.eval(node.comparators[0]), node.span)
+        value = vm.compare(node.ops[0], left, vm.eval(node.comparators[0]), node.span)
+        return vm.dialect.joined(vm, node, value) if node.ops[0] in _IDENTITY else value
     return _chain(vm, node, 0, left)
 
 
@@ -182,7 +187,7 @@ def _bool_op(vm: VM, node: ir.BoolOp) -> object:
             stops=node.op == "or",
         )
 
-    return rest(1, vm.eval(node.values[0]))
+    return vm.dialect.joined(vm, node, rest(1, vm.eval(node.values[0])))
 
 
 def _conditional(vm: VM, node: ir.IfExpr) -> object:

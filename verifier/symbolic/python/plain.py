@@ -60,6 +60,10 @@ class PlainDialect:
         """As Python does."""
         return test
 
+    def joined(self, machine: VM, node: ir.BoolOp | ir.Compare, value: object) -> object:
+        """As Python does."""
+        return value
+
     def on_device(
         self,
         machine: VM,
