@@ -213,7 +213,6 @@ _WHY: Final[dict[str, dict[str, str]]] = {
         "TRN": "08",
         "ACT": "14",
         "QMX": "08",
-        "DRP": "04",
         "TOP": "05 08",
         "LGA": "07",
         "NGA": "04",

@@ -27,6 +27,11 @@ def taking(name: str, *takes: Takes) -> Concerns:
     return concerns
 
 
+def limited(*takes: Takes) -> Concerns:
+    """Those with a parameter that takes one of these, and a limit on what it may be."""
+    return lambda i: any(role.value is not None and role.takes in takes for role in i.roles)
+
+
 def both(*conditions: Concerns) -> Concerns:
     return lambda i: all(condition(i) for condition in conditions)
 

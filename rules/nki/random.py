@@ -20,7 +20,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.checks import Check
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.instruction import Trait
-from verifier.symbolic.roles import Limit
+from verifier.symbolic.roles import Limit, Takes
 from verifier.symbolic.tensors import View
 from verifier.symbolic.trace import Operation
 
@@ -138,6 +138,61 @@ register(
             nisa.set_rng_seed(src_seeds=seed_tile)
             nisa.rng(dst=result)
             """,
+        ),
+    )
+)
+
+
+# ------------------------------------------------------------------------------ likelihoods
+
+
+def _likelihoods(op: Operation, target: Target) -> Iterator[Check]:
+    """What stands for the same number in each lane lies within its limit; tiles hold run-time data."""
+    for role in kit.described(op).roles:
+        if role.takes is not Takes.VECTOR or role.value is None or op.view(role.name) is not None:
+            continue
+        number = kit.as_number(op.value(role.name))
+        if number is None:
+            continue
+        limit = role.value
+        yield check(
+            op,
+            role.name,
+            limit.holds(number),
+            f"{limit.least} <= {role.name} <= {limit.most}",
+            f"{role.name} is no probability",
+            limit.fact,
+            values=((role.name, number),) if isinstance(number, Expr) and not number.is_const else (),
+            about=(),
+        )
+
+
+register(
+    Rule(
+        id="probability",
+        code="NKI642",
+        family="random",
+        summary="a probability is from 0 to 1",
+        reason=(
+            "The number says how likely an element is to be dropped, as a fraction and not in "
+            "percent. What becomes of others is not documented."
+        ),
+        facts=("DRP04",),
+        on=On.OPERATION,
+        concerns=kinds.both(kinds.with_traits(Trait.RANDOM), kinds.limited(Takes.VECTOR)),
+        check=_likelihoods,
+        sources=("NKI ISA dropout",),
+        failing=kernel(
+            "thinned",
+            {"x": ((96, 40), "float32")},
+            ((96, 40), "float32"),
+            "nisa.dropout(dst=result, data=x_tile, prob=25)",
+        ),
+        passing=kernel(
+            "thinned",
+            {"x": ((96, 40), "float32")},
+            ((96, 40), "float32"),
+            "nisa.dropout(dst=result, data=x_tile, prob=0.25)",
         ),
     )
 )

@@ -190,6 +190,8 @@ REDUCTIONS: Final = (
         "a: {{bfloat16||float32}}[96, 40]",
         "0.5",
     ),
+    _row("probability", "DRP04", "nisa.dropout(dst=r, data=a_t, prob={{1.5||1.0}})", api="0.3"),
+    _row("probability", "DRP04", "nisa.dropout(dst=r, data=a_t, prob={{-1||0}})", target="trn1"),
     _row(
         "bn-shape", "BNS02", COPIED + made("s", "96, {{7||6}}") + "nisa.bn_stats(dst=s, data=a_t)"
     ),

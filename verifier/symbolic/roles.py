@@ -341,7 +341,9 @@ class Limit:
     #: the generation from which on it is advice
     advice_from: str | None = None
 
-    def holds(self, value: Expr) -> Bool:
+    def holds(self, value: Expr | float) -> Bool:
+        if isinstance(value, float):
+            return E.truth(self._admits(value))
         parts: list[Bool] = []
         if self.least is not None and self.least == self.most:
             parts.append(E.eq(value, self.least))
@@ -353,6 +355,15 @@ class Limit:
         if self.multiple_of != 1:
             parts.append(E.eq(E.mod(value, self.multiple_of), 0))
         return E.or_(*(E.eq(value, each) for each in self.also), E.and_(*parts))
+
+    def _admits(self, value: float) -> bool:
+        """The same of a plain number; none of the comparisons holds of ``nan``."""
+        within = (self.least is None or value >= self.least) and (
+            self.most is None or value <= self.most
+        )
+        listed = not self.among or value in self.among
+        steps = self.multiple_of == 1 or value % self.multiple_of == 0
+        return value in self.also or (value == value and within and listed and steps)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

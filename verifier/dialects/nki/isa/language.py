@@ -9,6 +9,7 @@ from verifier.dialects.nki.isa.families import language
 from verifier.dialects.nki.isa.operators import ON_BITS
 from verifier.dialects.nki.isa.shared import (
     DRAWS,
+    PROBABILITY,
     decides,
     filled,
     folded_over,
@@ -266,7 +267,7 @@ LANGUAGE_DROPOUT: Final = language(
     "x, or 0 with a probability",
     ("x*, rate*, |, dtype=None, mask=None, **", "x*, rate*, dtype=None"),
     tile("x", on_chip("NKI-L56")),
-    vector("rate", shape=PerPartition("x", "NKI-L34")),
+    vector("rate", shape=PerPartition("x", "NKI-L34"), value=PROBABILITY),
     reads=(streamed("x"), per_lane("rate")),
     engine=Engine.VECTOR,
     result=Like(("x",)),

@@ -168,10 +168,11 @@ def vector(
     dtypes: Types | None = None,
     same_dtype: SameType | None = None,
     arithmetic: Since | None = None,
+    value: Limit | None = None,
 ) -> Role:
-    """A number, or a tile."""
+    """A number, or a tile; ``value``: what the number may be."""
     described = tile(name, memories, shape=shape, dtypes=dtypes, same_dtype=same_dtype)
-    return replace(described, takes=Takes.VECTOR, arithmetic=arithmetic)
+    return replace(described, takes=Takes.VECTOR, arithmetic=arithmetic, value=value)
 
 
 def tiles(name: str, memories: In | None = None, count: Limit | None = None) -> Role:
@@ -181,6 +182,10 @@ def tiles(name: str, memories: In | None = None, count: Limit | None = None) -> 
 
 def operator(name: str, against: Against | None = None) -> Role:
     return Role(name=name, takes=Takes.OPERATOR, against=against)
+
+
+#: how likely it is that an element is dropped
+PROBABILITY: Final = Limit(least=0, most=1, fact="NKI-DRP04")
 
 
 def switch(name: str, about: str = "", fact: str = "") -> Role:
