@@ -50,11 +50,16 @@ _MOST_WAYS = 64
 
 
 def accumulation_protocol(trace: Trace, target: Target) -> Iterable[Check]:
-    """Checks per matmul into PSUM; none where the compiler makes the first one overwrite."""
-    if trace.generation.sums_by_operator:
-        return
+    """Checks per matmul into PSUM.
+
+    Where a sum is written ``+=``, the compiler makes the first one overwrite.
+    """
     for uses in index(trace).storages:
         if uses.storage.buffer is not Buffer.PSUM:
+            continue
+        if trace.generation.sums_by_operator:
+            for access in uses.sums:
+                yield from _added_to_data(access, uses, target)
             continue
         for access in uses.targets:
             if is_matmul(access.operation):
@@ -129,6 +134,22 @@ def _foreign(access: Access, uses: Uses, target: Target) -> Iterator[Check]:
             yield _foreign_check(access, uses, wrong, write, found, level)
 
 
+def _added_to_data(access: Access, uses: Uses, target: Target) -> Iterator[Check]:
+    """``+=`` of a product onto data: whether the data is kept is said nowhere (NKI-M136).
+
+    Zeros go either way. Where the compiler lets the Tensor Engine add, data of others is lost; it
+    may add with another engine instead.
+    """
+    for found in _foreign(access, uses, target):
+        if found.severity is None:
+            yield replace(
+                found,
+                exact=False,
+                reason=f"whether `+=` keeps data in `{uses.storage.name}` is not documented",
+                help=("add the product to the data in another tile",),
+            )
+
+
 def _depth(way: tuple[int, Copy]) -> int:
     return way[0]
 
@@ -139,7 +160,10 @@ def _foreign_check(
     """``found`` shares one iteration of the outermost ``level`` loops."""
     name = uses.storage.name
     what = write.operation.name.rpartition(".")[2]
-    predicate, exact = renewed(access, _sums(uses), found, level)
+    since = _sums(uses)
+    if wrong.severity is None:  # of zeros that came after it, the check of those speaks
+        since += [w for w in uses.writes if written(w.operation) is Content.ZEROS]
+    predicate, exact = renewed(access, since, found, level)
     given = (*access.ranges, *found.ranges)
     if isinstance(access.operation.effect, Bool):
         given = (*given, access.operation.effect)

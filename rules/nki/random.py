@@ -147,7 +147,7 @@ register(
 
 
 def _likelihoods(op: Operation, target: Target) -> Iterator[Check]:
-    """What stands for the same number in each lane lies within its limit; tiles hold run-time data."""
+    """A number for all lanes lies within its limit; what a tile holds is known at run time."""
     for role in kit.described(op).roles:
         if role.takes is not Takes.VECTOR or role.value is None or op.view(role.name) is not None:
             continue
@@ -162,7 +162,9 @@ def _likelihoods(op: Operation, target: Target) -> Iterator[Check]:
             f"{limit.least} <= {role.name} <= {limit.most}",
             f"{role.name} is no probability",
             limit.fact,
-            values=((role.name, number),) if isinstance(number, Expr) and not number.is_const else (),
+            values=((role.name, number),)
+            if isinstance(number, Expr) and not number.is_const
+            else (),
             about=(),
         )
 
