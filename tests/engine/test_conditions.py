@@ -164,3 +164,32 @@ def test_a_choice_that_is_the_size_of_an_element_is_that() -> None:
     limit = E.le(rows * bytes_, 1000)
     assert _read(limit, known=(few,)) == ["rows*x.dtype.itemsize <= 1000"]
     assert _read(limit) == ["(4 if x.dtype == float32 else 2)*rows <= 1000"]
+
+
+def test_a_size_that_only_one_number_is_left_of_is_that_number() -> None:
+    E.fresh_context()
+    d, n = E.symbol("d", lo=1), E.symbol("n", lo=1)
+    known = (E.le(d, 128),)
+    capacity = E.le(1408 * d + n, 1_180_160)
+    assert _read(E.ge(d, 128), capacity, known=known) == ["d == 128", "n <= 999936"]
+    assert _read(E.ge(d, 127), capacity, known=known) != ["d == 128", "n <= 999936"]
+    assert _read(E.ge(d, 128), E.le(d, n), known=known) == ["d == 128", "n >= 128"]
+
+
+def test_a_choice_that_comes_to_one_side_beside_the_others_is_that_side() -> None:
+    """What instructions broadcast has the length of the one that is not one element long."""
+    E.fresh_context()
+    a, b = E.symbol("a", lo=1), E.symbol("b", lo=1)
+    wide = E.ite(E.eq(a, 1), b, a)
+    alike = E.or_(E.eq(a, b), E.eq(b, 1))
+    assert _read(alike, E.le(3 * wide + b, 96)) == ["3*a + b <= 96", "a == b or b == 1"]
+    either = E.or_(E.eq(a, b), E.eq(a, 1), E.eq(b, 1))
+    assert _read(E.le(wide, 96), known=(either,)) == ["max(b, a) <= 96"]
+    assert _read(E.le(wide, 96)) == ["(b if a == 1 else a) <= 96"]
+
+
+def test_a_bound_of_what_a_flag_chooses_is_the_flag() -> None:
+    E.fresh_context()
+    early = E.bool_symbol("early")
+    assert _read(E.le(E.ite(E.not_(early), 112_000, 0), 100_992)) == ["early"]
+    assert _read(E.le(E.ite(early, 112_000, 0), 100_992)) == ["not early"]

@@ -320,3 +320,13 @@ def test_bounds_of_products_are_those_of_all_values(
     assert hi is None or hi >= max(products)
     if None not in (*first, *second):
         assert (lo, hi) == (min(products), max(products))
+
+
+def test_a_choice_between_what_is_equal_where_it_matters_is_no_choice() -> None:
+    E.fresh_context()
+    n, m = E.symbol("n", lo=1), E.symbol("m", lo=1)
+    assert E.ite(E.eq(n, 1), 1, n) is n
+    assert E.ite(E.eq(n, m), n, m) is m
+    assert E.ite(E.eq(n, m), m, n) is n
+    assert E.ite(E.ne(n, 1), 1, n) is not n
+    assert E.ite(E.eq(n, 1), 2, n) is not n

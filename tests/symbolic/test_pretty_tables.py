@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from verifier.hardware import dtypes as dt
 from verifier.symbolic import expr as E
-from verifier.symbolic.pretty import pretty
+from verifier.symbolic.pretty import pretty, python
 from verifier.symbolic.tensors import DType
 
 
@@ -25,3 +25,15 @@ def test_what_is_not_none_reads_as_python_says_it() -> None:
     assert pretty(E.not_(none)) == "bias is not None"
     assert pretty(E.or_(none, E.not_(wide))) == "bias is None or not wide"
     assert pretty(E.and_(E.not_(none), wide)) == "bias is not None and wide"
+
+
+def test_the_bytes_of_a_type_that_another_one_decides() -> None:
+    """What is added up of integers is as wide as float32: told is which types differ."""
+    E.fresh_context()
+    given = E.symbol("x.dtype", 0, dt.CODES["int8"], domain=dt.NAMES)
+    narrow = [E.eq(given, dt.CODES[name]) for name in ("int16", "int8")]
+    widened = DType(E.ite(E.or_(*narrow), dt.CODES["float32"], given)).itemsize
+    assert python(widened) == "4 if x.dtype in (int16, int8) else x.dtype.itemsize"
+    assert pretty(widened + 1) == "(4 if x.dtype in (int16, int8) else sizeof(x.dtype)) + 1"
+    same = DType(E.ite(narrow[0], dt.CODES["bfloat16"], given)).itemsize
+    assert python(same) == "x.dtype.itemsize"

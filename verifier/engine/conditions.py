@@ -60,7 +60,7 @@ class Normal:
             before = [item.condition for item in current]
             for position in range(len(current)):
                 self._simplify(current, position)
-            current = self._with_consequences(_equal(_joined(_split(current))))
+            current = self._with_consequences(self._pinned(_equal(_joined(_split(current)))))
             if {item.condition for item in current} == set(before):
                 break
         current = _shared(_rounded(_of_one_dtype(current), self._known))
@@ -142,9 +142,9 @@ class Normal:
                 return atom.then
             if self._follows(facts, E.not_(atom.test)):
                 return atom.other
-            size = _itemsize(atom)
-            same = size is not None and self._follows(facts, E.eq(E.from_atom(atom), size))
-            return size if same else None
+            whole = E.from_atom(atom)
+            values = (v for v in _values(atom) if _size(v) < _size(whole))
+            return next((v for v in values if self._follows(facts, E.eq(whole, v))), None)
         if isinstance(atom, E.Extremum):
             whole = E.from_atom(atom)
             return next((a for a in atom.args if self._follows(facts, E.eq(whole, a))), None)
@@ -200,6 +200,26 @@ class Normal:
                 del current[position]
         return current
 
+    def _pinned(self, items: list[Item]) -> list[Item]:
+        """A bound beside which only one number is admitted as that number, which stands for the
+        size in the others: with ``d <= 128`` known, ``d >= 128`` is ``d == 128``."""
+        for position, item in enumerate(items):
+            e = item.condition.expr
+            size = None if e is None else _single(e.free())
+            if e is None or size is None or size.domain is not None or not _bounds_size(e):
+                continue
+            equal = E.eq(e, 0)
+            if item.condition is not equal:
+                bounded = any(size in known.free() for known in self._known)
+                if not bounded or not self._follows((*self._known, item.condition), equal):
+                    continue
+            at = E.Substitution({size: E.from_atom(size) - e * e.terms[0][1]})
+            for other, found in enumerate(items):
+                if other != position and size in found.condition.free():
+                    items[other] = replace(found, condition=at.bool(found.condition))
+            items[position] = replace(item, condition=equal)
+        return [item for item in items if item.condition is not TRUE]
+
     def _with_consequences(self, items: list[Item]) -> list[Item]:
         """Replace heavy conditions by what they come to together."""
         heavy = [item for item in items if not _is_plain(item.condition)]
@@ -237,6 +257,22 @@ def _positive(clause: Bool) -> Bool:
     if isinstance(atom, Sym) and atom.lo == 0 and atom.domain is None and not atom.words:
         return E.ge(E.from_atom(atom), 1)
     return clause
+
+
+def _bounds_size(e: Expr) -> bool:
+    """Whether a comparison with zero is one of a size with a number."""
+    return len(e.terms) == 1 and len(e.terms[0][0]) == 1 and abs(e.terms[0][1]) == 1
+
+
+def _values(atom: E.Ite) -> Iterator[Expr]:
+    """What a choice may always come to: one of both, the larger one, the bytes of a type."""
+    size = _itemsize(atom)
+    if size is not None:
+        yield size
+    if all(s.domain is None for s in E.atom_free(atom)):
+        yield from (atom.other, atom.then)
+        if not (atom.then.is_const or atom.other.is_const):
+            yield E.maximum(atom.then, atom.other)
 
 
 def _itemsize(atom: E.Ite) -> Expr | None:
@@ -530,6 +566,9 @@ def _simpler(clause: Bool) -> Iterator[Bool]:
             if isinstance(atom, E.Div):
                 yield E.eq(E.mod(atom.num, atom.den), 0)
                 yield E.eq(E.mod(atom.num - atom.num.const, atom.den), 0)
+            elif isinstance(atom, E.Ite) and clause.expr is e:
+                cases = put(clause, atom, atom.then), put(clause, atom, atom.other)
+                yield E.or_(E.and_(atom.test, cases[0]), E.and_(E.not_(atom.test), cases[1]))
     yield from _bounds(clause)
     yield from _scaled(clause)
 

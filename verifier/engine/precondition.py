@@ -285,7 +285,7 @@ def _conjunct(found: Conditions, item: Item, names: Mapping[Sym, str]) -> report
         dtype=item in found.dtypes,
         exact=all(v.exact for v in verdicts),
         witness=witness,
-        breach="" if model is None else _breach(symbols, model, witness or {}, names),
+        breach="" if model is None else _breach(item.condition, model, witness or {}, names),
     )
 
 
@@ -360,14 +360,14 @@ def _evaluable_without(found: Conditions, item: Item) -> Iterator[Bool]:
 
 
 def _breach(
-    symbols: Sequence[Sym],
+    condition: Bool,
     model: Model,
     witness: Mapping[str, report.Value],
     names: Mapping[Sym, str],
 ) -> str:
     """The values of what a condition speaks of; those of inputs are as they are shown."""
     parts = []
-    for symbol in symbols:
+    for symbol in condition.free():
         value = model.get(symbol.name)
         if value is None:
             continue
@@ -379,4 +379,5 @@ def _breach(
         if symbol.domain is not None and 0 <= value < len(symbol.domain):
             text = symbol.domain[int(value)]
         parts.append(f"{python(E.from_atom(symbol), names)} = {text}")
+    parts += [f"{flag} = {witness[flag]}" for flag in condition.variables() if flag in witness]
     return ", ".join(parts)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from math import gcd
 from typing import Final
 
@@ -30,6 +31,7 @@ _SAVED: Final = 3
 _RANK: Final = ".rank"
 _NONE: Final = " is None"
 _SOME: Final = " is not None"
+_BYTES: Final = "itemsize"
 _FLIPPED: Final = {"<=": ">=", "<": ">", "==": "==", "!=": "!="}
 
 
@@ -120,6 +122,30 @@ def _of_numbers(atom: Ite) -> bool:
     return all(
         side.is_const or (isinstance(inner, Ite) and _of_numbers(inner)) for side, inner in sides
     )
+
+
+@lru_cache(maxsize=256)
+def _bytes_of(atom: Table) -> tuple[Sym, int, list[str]] | None:
+    """Of the bytes that a type takes which hangs on another one: ``(dtype, size, names)`` if these
+    are the other one's, but ``size`` for those of the ``names``."""
+    types = E.atom_free(atom)
+    if isinstance(atom.index.as_atom(), Sym) or len(types) != 1 or types[0].domain is None:
+        return None
+    (symbol,) = types
+    low, high, size, names = symbol.lo or 0, symbol.hi, 0, list[str]()
+    for code, own in atom.values:
+        if code < low or (high is not None and code > high):
+            continue
+        try:
+            found = int(E.evaluate(E.from_atom(atom), {symbol.name: code}))
+        except E.EvaluationError:
+            return None
+        if found != own:
+            if size not in (0, found):
+                return None
+            size = found
+            names.append((symbol.domain or ())[code])
+    return symbol, size, names
 
 
 def _side(parts: list[_Part]) -> str:
@@ -327,13 +353,24 @@ class _Printer:
                 known = dict(atom.values)
                 said = tuple(str(known.get(k, "?")) for k in range(max(known) + 1))
                 return self._choice(choice, said), 0
-            if atom.name == "itemsize":
+            if atom.name == _BYTES:
+                found = _bytes_of(atom)
+                if found is not None:
+                    return self._bytes(*found)
                 text, strength = self._expr(atom.index)
                 if self.runs:
                     return f"{_wrap(text, strength, _ATOM)}.itemsize", _ATOM
                 return f"sizeof({text})", _ATOM
             return f"{atom.name}({self._expr(atom.index)[0]})", _ATOM
         raise AssertionError(atom)  # pragma: no cover - the atom kinds above are all there are
+
+    def _bytes(self, symbol: Sym, size: int, names: Sequence[str]) -> tuple[str, int]:
+        """The bytes of a type, but ``size`` for those of the ``names``."""
+        name = self._name(symbol)
+        text = f"{name}.itemsize" if self.runs else f"sizeof({name})"
+        if not names:
+            return text, _ATOM
+        return f"{size} if {name} in ({', '.join(names)}) else {text}", 0
 
     def _choice(self, atom: Ite, domain: tuple[str, ...]) -> str:
         """``a if test else b``; ``domain`` names the values of an enumeration."""

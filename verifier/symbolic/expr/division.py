@@ -11,6 +11,7 @@ from verifier.symbolic.expr.terms import (
     TRUE,
     Atom,
     Bool,
+    BoolKind,
     Div,
     Expr,
     Extremum,
@@ -296,9 +297,15 @@ def ite(test: Bool, then: Expr | int, other: Expr | int) -> Expr:
     then, other = lift(then), lift(other)
     if test is TRUE or then is other:
         return then
-    if test is FALSE:
+    if test is FALSE or _come_to_the_same(test, then - other):
         return other
     return _atom(("ite", id(test), id(then), id(other)), lambda: Ite(test, then, other))
+
+
+def _come_to_the_same(test: Bool, difference: Expr) -> bool:
+    """Whether a test holds only where two terms are equal: ``1 if n == 1 else n`` is ``n``."""
+    zero = test.expr if test.kind is BoolKind.EQ else None
+    return zero is not None and (difference is zero or -difference is zero)
 
 
 def table(name: str, index: Expr, values: Mapping[int, int]) -> Expr:
