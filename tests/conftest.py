@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Callable
 
 import pytest
+from _pytest.runner import runtestprotocol
 from hypothesis import settings
 
 import verifier.dialects  # noqa: F401  # sources are searched for their kernels
@@ -33,6 +34,17 @@ def pytest_collection_finish() -> None:
     """Terms live as long as a test: to look for garbage often is wasted, as in the command."""
     gc.freeze()
     gc.set_threshold(400_000, 20, 50)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool:
+    """A worker says of a test that passes that it does: six messages cost more than the test."""
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        return False
+    for report in runtestprotocol(item, log=False, nextitem=nextitem):
+        if report.when == "call" or not report.passed:
+            item.ihook.pytest_runtest_logreport(report=report)
+    return True
 
 
 @pytest.fixture(autouse=True)

@@ -15,7 +15,7 @@ from tests.differential.kernels import Kernel
 from verifier.dialects.registry import DIALECTS, of_generation
 from verifier.hardware.chips import CHIPS
 
-COUNT = int(os.environ.get("TILELINT_DRAWN", "250"))
+COUNT = int(os.environ.get("TILELINT_DRAWN", "120"))
 
 
 def test_check_and_run_agree(capsys: pytest.CaptureFixture[str]) -> None:

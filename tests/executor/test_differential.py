@@ -40,7 +40,7 @@ from verifier.hardware import targets
 from verifier.report.model import FileRequest, FileResult
 
 NKI = Path(__file__).resolve().parents[2] / "fixtures" / "nki"
-RUNS = int(os.environ.get("TILELINT_DIFFERENTIAL", "80"))
+RUNS = int(os.environ.get("TILELINT_DIFFERENTIAL", "50"))
 #: the runs are done in so many tests, for as many processors
 PARTS = 2 if RUNS > 1000 else 1
 TARGETS = ("trn1", "trn2", "trn3")

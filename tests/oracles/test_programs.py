@@ -14,7 +14,7 @@ from tests.oracles.programs import FEATURES, Program, numbered, outcomes, progra
 #: groups of features on which both agree
 GROUPS = FEATURES
 #: programs of each form: on concrete and on symbolic inputs
-_COUNT = 75
+_COUNT = 30
 #: the part of all of them that may be undecided
 _UNKNOWN = 0.1
 

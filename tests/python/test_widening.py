@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from tests.python.support import UNKNOWN, Outcome, assignments, at, execute, executed, machine, run
 from tests.python.test_forms import context
+from tests.sweeps import part
 from verifier.symbolic import expr as E
 from verifier.symbolic.python.carried import ORDER, WHOLE, Place
 from verifier.symbolic.python.heap import UNBOUND, Heap, Item, ListBox, Scope
@@ -169,9 +170,11 @@ def program(start: str, read: str, change: str, test: str, way: str) -> str:
     return f"def run(n):\n    {start}\n{body}\n"
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("change", CHANGES)
-@pytest.mark.parametrize("test", ["i == 3", "i > 3", "i % 2 == 1"])
+CASES = [(c, w, t) for c in CHANGES for w in WAYS for t in ("i == 3", "i > 3", "i % 2 == 1")]
+SOME: list[tuple[str, str, str]] = part(CASES, 4, lambda case: [case[:1], case[1:]])
+
+
+@pytest.mark.parametrize(("change", "way", "test"), SOME)
 def test_what_some_trips_change(change: str, way: str, test: str) -> None:
     covered(program(*CHANGES[change], test, WAYS[way]), n=range(0, 40))
 

@@ -21,9 +21,9 @@ from .support import FIXTURES, bad, good
 FILES = [p.read_text(encoding="utf-8") for p in sorted(FIXTURES.rglob("*.py"))]
 TEXTS = [good(), bad(), *filter(None, FILES)]
 #: of the texts that are cut off, each so many-th
-_EVERY = 5 if "TILELINT_EXAMPLES" in os.environ else 15
+_EVERY = 5 if "TILELINT_EXAMPLES" in os.environ else 40
 COMMON = settings(
-    max_examples=int(os.environ.get("TILELINT_EXAMPLES", "12")),
+    max_examples=int(os.environ.get("TILELINT_EXAMPLES", "6")),
     deadline=None,
     derandomize="TILELINT_EXAMPLES" not in os.environ,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
