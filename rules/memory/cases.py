@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from verifier.records import dataclass, replace
+from verifier.records import dataclass, field, replace
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.expr.settling import Settling
@@ -23,6 +23,8 @@ from verifier.symbolic.units import parts, unit_of
 
 #: choices that are told apart in one question
 _CHOICES = 2
+#: of places of which nothing is known
+_NOTHING = Known()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,6 +37,8 @@ class Copy:
     constraints: tuple[Bool, ...]
     #: index of each renamed loop, outermost first: a private one, or what the instance makes it
     at: tuple[Expr, ...] = ()
+    #: the elements of which views it touches, as :func:`_touched` has found
+    touched: dict[tuple[int, int], _Touched] = field(default_factory=dict, init=False)
 
     @property
     def ranges(self) -> tuple[Bool, ...]:
@@ -46,6 +50,17 @@ class Copy:
         facts.append(self.view.mask)
         facts.extend(self.constraints)
         return tuple(fact for fact in facts if fact is not E.TRUE)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Touched:
+    """That a copy touches the element of a view: a formula, beside what is known."""
+
+    view: View
+    known: Known
+    formula: Bool
+    #: otherwise the formula is too strong
+    exact: bool
 
 
 def common_loops(a: Sequence[Loop], b: Sequence[Loop]) -> int:
@@ -293,7 +308,7 @@ def covered(
     Returns the formula, whether it is exact (otherwise it is too strong), and the access that is to
     blame if it is not. What is ``known`` of the symbols of ``view`` may be left out of the formula.
     """
-    facts = known if known is not None else Known()
+    facts = known if known is not None else _NOTHING
     inexact: Access | None = None
     ways: list[Copy] = []
     for way in copies:
@@ -322,20 +337,31 @@ def _covered(ways: Sequence[Copy], view: View, facts: Known) -> tuple[Bool, Acce
     """:func:`covered` by elimination, of no parts; whom to blame if the formula is too strong."""
     cases: list[Bool] = []
     blame: Access | None = None
-    for way in ways:  # none of them is the plain case: elimination is what costs
-        mine, theirs = same_frame(way.view, view)
-        if not mine.exact or not theirs.exact:
-            blame = way.access
-            continue
-        inner = facts.inside(way.access.loops, way.access.view.axes)
-        formula, exact = _by_cases(replace(way, view=mine), theirs.coords, inner, _CHOICES)
-        formula = E.or_(*_beyond(theirs, view), unfolded(formula))
-        if facts.decide(formula):
+    for way in ways:  # none of them is the plain case
+        found = _touched(way, view, facts)
+        if found.formula is E.TRUE:
             return E.TRUE, None
-        cases.append(formula)
-        if not exact:
+        cases.append(found.formula)
+        if not found.exact:
             blame = way.access
     return E.or_(*cases), blame
+
+
+def _touched(way: Copy, view: View, facts: Known) -> _Touched:
+    """:func:`_covered` of one way, found once: elimination is what costs."""
+    key = id(view), id(facts)
+    found = way.touched.get(key)
+    if found is None:
+        formula, exact = E.FALSE, False
+        mine, theirs = same_frame(way.view, view)
+        if mine.exact and theirs.exact:
+            inner = facts.inside(way.access.loops, way.access.view.axes)
+            formula, exact = _by_cases(replace(way, view=mine), theirs.coords, inner, _CHOICES)
+            formula = E.or_(*_beyond(theirs, view), unfolded(formula))
+            if facts.decide(formula):
+                formula, exact = E.TRUE, True
+        found = way.touched[key] = _Touched(view, facts, formula, exact)
+    return found
 
 
 def _by_cases(way: Copy, at: Sequence[Expr], known: Known, choices: int) -> tuple[Bool, bool]:

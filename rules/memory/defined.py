@@ -21,31 +21,26 @@ from collections.abc import Iterator
 from rules.memory.cases import (
     Copy,
     apart,
-    before,
     common_loops,
     contains,
-    copy,
     covered,
     covered_point,
     depends_on,
     dominates,
     following,
-    given,
     same_elements,
 )
 from rules.memory.formulas import Ranges, cases, no_later, size
 from rules.memory.reading import Read, Seen, Write, destination, index_of, place_in, regions
 from rules.memory.registers import accumulating
+from rules.memory.ways import Way, Ways
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
 from verifier.records import dataclass, field, replace
 from verifier.symbolic import expr as E
 from verifier.symbolic.effects import Carried, Folded
 from verifier.symbolic.expr import Bool, Expr
-from verifier.symbolic.memory.index import (
-    Access,
-    tensor,
-)
+from verifier.symbolic.memory.index import Access
 from verifier.symbolic.memory.index import Index as Table
 from verifier.symbolic.regions import exists
 from verifier.symbolic.tensors import LoopKind, StorageKind, View
@@ -66,13 +61,15 @@ class Flow:
     """What is defined in one trace."""
 
     table: Table
+    #: what is found once for all that are settled of a trace
+    ways: Ways
     reads: dict[int, list[Read]] = field(default_factory=dict)
     writes: dict[int, list[Write]] = field(default_factory=dict)
     _phi: dict[int, Bool] = field(default_factory=dict)
 
     @staticmethod
     def of(table: Table, target: Target) -> Flow:
-        flow = Flow(table)
+        flow = Flow(table, Ways(table))
         seen = Seen(table, {})
         used = list(accumulating(table.trace, target))
         for access, how in used:
@@ -117,8 +114,7 @@ class Flow:
         for operation in sorted(self.table.trace.operations, key=lambda op: op.order):
             for read in self.reads.get(id(operation), ()):
                 if not (read.done or read.kept):
-                    known = Ranges(read.access, self.table.assumed(operation.order))
-                    _Definition.of(self, read, known).settle()
+                    _Definition(self, read, read.access.view).settle()
                 read.done = True
 
     def without(self, operation: Operation, role: str) -> Flow:
@@ -141,7 +137,7 @@ class Flow:
                 else replace(read, done=False, kept=True)
                 for read in each
             ]
-        flow = Flow(self.table, reads, self.writes)
+        flow = Flow(self.table, self.ways, reads, self.writes)
         flow.settle()
         return flow
 
@@ -251,7 +247,7 @@ class Flow:
     def _before(self, read: Read) -> Iterator[Read]:
         """The reads that a read may have got what is undefined from."""
         for write in self.writes.get(id(read.access.view.storage), ()):
-            comes = next(before(write.access, read.access), None) is not None
+            comes = self.ways.before(write.access, read.access)
             if not comes or self.carried(write) is E.TRUE or self._nothing(write):
                 continue
             for source in self.sources(write):
@@ -263,7 +259,7 @@ class Flow:
         return self.known(write).without(E.not_(write.access.view.mask)) is E.TRUE
 
     def known(self, write: Write) -> Ranges:
-        return Ranges(write.access, self.table.assumed(write.access.order))
+        return self.ways.ranges(write.access)
 
 
 def _is_of(read: Read, operation: Operation, role: str) -> bool:
@@ -361,12 +357,11 @@ class _Definition:
 
     flow: Flow
     read: Read
-    known: Ranges
     part: View
 
-    @staticmethod
-    def of(flow: Flow, read: Read, known: Ranges) -> _Definition:
-        return _Definition(flow, read, known, read.access.view)
+    @property
+    def known(self) -> Ranges:
+        return self.flow.ways.ranges(self.read.access)
 
     def settle(self) -> None:
         read = self.read
@@ -537,7 +532,7 @@ class _Definition:
     def _ways(self, writes: list[Write]) -> Iterator[Copy]:
         for write in writes:
             for access in self._refined(write):
-                yield from before(access, self.read.access, private_grid=self._shared)
+                yield from self._before(access)
 
     @property
     def _shared(self) -> bool:
@@ -553,15 +548,20 @@ class _Definition:
         """The write where what it carries is defined, a case each."""
         if not self._carries(write):
             return [write.access]
-        return [given(write.access, case) for case in cases(self.flow.carried(write))]
+        carried = cases(self.flow.carried(write))
+        return [self.flow.ways.given(write.access, case) for case in carried]
 
     def _carries(self, write: Write) -> bool:
         """Whether a write that comes before the read may carry something undefined."""
         sources = self.flow.sources(write)
         if all(source.done and source.defined is E.TRUE for source in sources):
             return False
-        ways = before(write.access, self.read.access, private_grid=self._shared)
-        return next(ways, None) is not None
+        return bool(self._before(write.access))
+
+    def _before(self, write: Access) -> list[Copy]:
+        """The ways in which a write comes before the read."""
+        ways = self.flow.ways
+        return ways.before(write, self.read.access, private_grid=self._shared)
 
     # -- writes that undo it --------------------------------------------------------------
 
@@ -582,35 +582,17 @@ class _Definition:
                 return [], False
             again: dict[int | None, tuple[Bool, bool, Access | None]] = {}
             for case in cases(E.not_(phi)):
-                for way, level in self._levels(given(write.access, case)):
+                for way, level in self._levels(self.flow.ways.given(write.access, case)):
                     if level not in again:  # it is the same for all cases
                         again[level] = self._set_again(write, level)
                     found.append(self._threat(write, way, *again[level][:2]))
         return found, True
 
-    def _levels(self, write: Access) -> Iterator[tuple[Copy, int | None]]:
+    def _levels(self, write: Access) -> list[Way]:
         """The ways in which a write comes before the read; and the loop of an earlier iteration."""
-        access = self.read.access
         if self._shared:
-            for way in before(write, access, private_grid=True):
-                yield way, None
-            return
-        instance = tensor(access.view)
-        shared = common_loops(write.loops, access.loops)
-        precedes = write.order < access.order
-        if precedes:
-            found = copy(write, shared, instance=instance)
-            if found is not None:
-                yield found, None
-        for level in range(shared):
-            loop = write.loops[level]
-            if loop.kind is LoopKind.GRID:
-                continue
-            if precedes and not depends_on(write, write.loops[level:shared]):
-                continue
-            found = copy(write, level, below=loop.index, instance=instance)
-            if found is not None:
-                yield found, level
+            return [(way, None) for way in self._before(write)]
+        return self.flow.ways.levels(write, self.read.access)
 
     def _threat(self, write: Write, way: Copy, again: Bool, sure: bool) -> _Threat:
         different, known = apart(self.part, way.view)
@@ -647,9 +629,9 @@ class _Definition:
                 steady = not depends_on(refined, refined.loops[inside:])
                 together = common_loops(refined.loops, undone.access.loops)
                 if after and (steady or (level is None and together <= shared)):
-                    yield from before(refined, access, inside=inside)
+                    yield from self.flow.ways.before(refined, access, inside=inside)
                 elif level is not None:
-                    yield from before(refined, access, inside=level + 1)
+                    yield from self.flow.ways.before(refined, access, inside=level + 1)
 
 
 @dataclass(frozen=True, slots=True)

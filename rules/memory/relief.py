@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rules.memory.defined import Flow
-from rules.memory.formulas import Ranges
 from rules.memory.reading import Read
 from rules.memory.samples import remedy
 from verifier.symbolic import expr as E
@@ -35,7 +34,7 @@ class Relief:
             demand = self._demand(read, origin)
             if demand is None:
                 break
-            if Ranges(read.access, self._flow.table.assumed(read.access.order)).holds(demand):
+            if self._flow.ways.ranges(read.access).holds(demand):
                 return origin
             demands.append(demand)
         access = read.access
