@@ -37,10 +37,13 @@ def pytest_collection_finish() -> None:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool:
-    """A worker says of a test that passes that it does: six messages cost more than the test."""
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
+    """A worker says of a test that passes that it does: six messages cost more than the test.
+
+    Without workers nothing is said here: any answer but None would leave the test out.
+    """
     if "PYTEST_XDIST_WORKER" not in os.environ:
-        return False
+        return None
     for report in runtestprotocol(item, log=False, nextitem=nextitem):
         if report.when == "call" or not report.passed:
             item.ihook.pytest_runtest_logreport(report=report)
