@@ -312,6 +312,25 @@ def test_kernels_of_which_the_same_is_to_be_said_are_one_block() -> None:
         assert "`gemm` is right" in printed and "`other` is right" in printed
 
 
+def test_equal_blocks_of_other_files_are_one_where_the_lines_are_the_same() -> None:
+    copied = "copies/gemm.py"
+    moved = [replace(c, span=replace(c.span, path=copied)) for c in ALL.conjuncts]
+    there = replace(NAME, path=copied)
+    condition = replace(ALL, conjuncts=tuple(moved))
+    copy = replace(block(), span=there, precondition=condition)
+    report = replace(REPORT, diagnostics=(block(), copy))
+    printed = shown(full.render, Options(width=100), report)
+    assert printed.count("`gemm` is right on trn2 exactly when") == 1
+    assert f"--> {GEMM}:4:5\n" in printed and f"also in {copied}:4:5\n" in printed
+    assert "moving free size <= 512 · line 11 (and 1 more) · cols = 513 breaks it" in printed
+    verbose = shown(full.render, Options(width=100, verbose=True), report)
+    assert verbose.count("`gemm` is right on trn2 exactly when") == 2
+    lower = [replace(c, span=replace(c.span, line=c.span.line + 1)) for c in moved]
+    apart = replace(copy, precondition=replace(condition, conjuncts=tuple(lower)))
+    printed = shown(full.render, Options(), replace(REPORT, diagnostics=(block(), apart)))
+    assert printed.count("`gemm` is right on trn2") == 2 and "also in" not in printed
+
+
 def test_what_is_asserted_assumed_and_taken_stands_beside_the_condition() -> None:
     condition = replace(ALL, conjuncts=(DTYPE, COLUMNS), assumed=("n >= 0", "k >= 0"))
     report = replace(REPORT, diagnostics=(block(condition),))
@@ -329,6 +348,11 @@ def test_what_is_said_once_more_is_not_repeated() -> None:
     again = replace(ROWS, text="cols % 96 == 0", breach="cols = 97, cols2 = 97, s.shape = [1, 2]")
     condition = replace(ALL, conjuncts=(ROWS, again))
     printed = shown(full.render, Options(), replace(REPORT, diagnostics=(block(condition),)))
+    assert "cols % 96 == 0  likewise · cols = cols2 = 97, s.shape = [1, 2]" in printed
+    between = replace(ALL, conjuncts=(ROWS, COLUMNS, again))
+    printed = shown(full.render, Options(), replace(REPORT, diagnostics=(block(between),)))
+    rows = [line[2:16].strip() for line in printed.splitlines() if "·" in line]
+    assert rows == ["rows % 96 == 0", "cols % 96 == 0", "cols <= 512"]
     assert "cols % 96 == 0  likewise · cols = cols2 = 97, s.shape = [1, 2]" in printed
 
 

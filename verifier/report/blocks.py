@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from verifier.report.details import remarks
 from verifier.report.model import Conjunct, Diagnostic, Precondition
@@ -25,14 +25,25 @@ _BETWEEN = re.compile(r", (?![^\[]*\])")
 
 
 def one_block(diagnostic: Diagnostic) -> object:
-    """What is the same in the blocks of kernels that are told in one."""
+    """What is the same in the blocks of a file's kernels that are told in one."""
     condition = diagnostic.precondition
     assert condition is not None
-    rows = [(c.text, c.what, c.silent, c.breach, len(c.needs), c.span.path) for c in condition.main]
+    path = diagnostic.span.path
+    rows = [
+        (c.text, c.what, c.silent, c.breach, len(c.needs), c.span.path != path and c.span.path)
+        for c in condition.main
+    ]
     said = condition.asserted, condition.assumed, [c.text for c in condition.dtypes]
     flags = condition.exact, condition.sufficient, condition.contract, diagnostic.fix is None
-    place = diagnostic.severity, diagnostic.span.path, diagnostic.targets, diagnostic.presets
+    place = diagnostic.severity, diagnostic.targets, diagnostic.presets
     return repr((place, rows, said, flags, remarks(diagnostic)))
+
+
+def across_files(same: Sequence[Diagnostic]) -> object:
+    """What is the same of one file's kernels in one block and another's: the lines, too, so that
+    they need to be told once."""
+    rows = [[c.span.line for c in d.precondition.main] for d in same if d.precondition is not None]
+    return repr((one_block(same[0]), [d.kernel for d in same], rows))
 
 
 def block_lines(
@@ -52,8 +63,9 @@ def block_lines(
     severity = diagnostic.severity
     head: Line = [(f"{severity}[{diagnostic.rule}]", severity), (": ", "message")]
     opening = condition.headline(diagnostic.kernel, diagnostic.targets, condition=False)
-    if others:
-        *first, last = (f"`{d.kernel}`" for d in (diagnostic, *others))
+    names = list(dict.fromkeys(f"`{d.kernel}`" for d in (diagnostic, *others)))
+    if len(names) > 1:
+        *first, last = names
         rest = opening.removeprefix(f"`{diagnostic.kernel}` is ")
         opening = f"{', '.join(first)} and {last} are {rest}"
     lines = wrap(head, words(opening, "message"), options.width, indent=_INDENT)
@@ -62,11 +74,12 @@ def block_lines(
         head = [(" " * _INDENT, ""), (f"{condition.brief} ", "value")]
         lines += _fitted(head, asserted, options)
         asserted = []
-    place = f"{diagnostic.span.path}:{diagnostic.span.line}:{diagnostic.span.column + 1}"
-    place += "".join(f", {other.span.line}:{other.span.column + 1}" for other in others)
+    place, *files = _places((diagnostic, *others))
     presets = f"with preset {', '.join(diagnostic.presets)}" if diagnostic.presets else ""
     head = [("  --> ", "arrow"), (f"{place} ", "")]
     lines += _fitted(head, [*words(presets, "dim"), *asserted], options)
+    for file in files:
+        lines += wrap([("      ", ""), ("also in ", "dim")], [(file, "")], options.width)
     rows = condition.conjuncts if options.verbose else _first(condition.main)
     beside = [other.precondition.main for other in others if other.precondition is not None]
     lines += _rows(rows, beside, diagnostic.span.path, options)
@@ -83,6 +96,15 @@ def block_lines(
         command = f"tilelint check {flags} {diagnostic.span.path}"
         lines += _remark("fix", words(one_line(command), "help"), "help-key", options)
     return lines
+
+
+def _places(kernels: Sequence[Diagnostic]) -> list[str]:
+    """Where kernels are, file by file."""
+    files: dict[str, list[str]] = {}
+    for kernel in kernels:
+        span = kernel.span
+        files.setdefault(span.path, []).append(f"{span.line}:{span.column + 1}")
+    return [f"{path}:{', '.join(places)}" for path, places in files.items()]
 
 
 def _asserted(condition: Precondition, dtypes: Sequence[Conjunct]) -> list[Piece]:
@@ -140,18 +162,10 @@ def _rows(
     """
     column = max((cells(c.text) for c in conjuncts if cells(c.text) <= _BESIDE), default=0)
     lines: list[Line] = []
-    before: list[Piece] = []
-    for number, conjunct in enumerate(conjuncts):
-        what = _what(conjunct, options)
-        if _repeats(conjunct, options) and cells(conjunct.what) > options.width:
-            what = []
-        place = _place([conjunct, *(others[number] for others in beside)], path, options)
-        about = [*what, *place] if what else place[1:]
-        if about == before and conjunct.silent and not options.verbose:
-            about = words("likewise", "unsure")
-        else:
-            before = about
-        breach = _breach(conjunct, options, first=not any(c.breach for c in conjuncts[:number]))
+    said = False
+    for conjunct, place, about in _told(conjuncts, beside, path, options):
+        breach = _breach(conjunct, options, first=not said)
+        said = said or bool(conjunct.breach)
         if cells(conjunct.text) <= column:
             padding = " " * (column - cells(conjunct.text) + 2)
             head: Line = [("  ", ""), (conjunct.text, "value"), (padding, "")]
@@ -164,6 +178,30 @@ def _rows(
             lines += wrap([("  ", "")], words(text, "value"), options.width, indent=4)
             lines += wrap([("      ", "")], [*about, *breach], options.width)
     return lines
+
+
+def _told(
+    conjuncts: Sequence[Conjunct],
+    beside: Sequence[Sequence[Conjunct]],
+    path: str,
+    options: Options,
+) -> Iterator[tuple[Conjunct, list[Piece], list[Piece]]]:
+    """Each condition with its place, and what is said of it; those of which the same is to be said
+    stand together, and it is said once, unless ``verbose``."""
+    groups: dict[object, list[tuple[Conjunct, list[Piece], list[Piece]]]] = {}
+    for number, conjunct in enumerate(conjuncts):
+        what = _what(conjunct, options)
+        if _repeats(conjunct, options) and cells(conjunct.what) > options.width:
+            what = []
+        same = [conjunct, *(others[number] for others in beside)]
+        place = _place(same, path, options)
+        about = [*what, *place] if what else place[1:]
+        key = repr(about) if conjunct.silent and not options.verbose else number
+        groups.setdefault(key, []).append((conjunct, place, about))
+    for first, *others in groups.values():
+        yield first
+        for conjunct, place, _ in others:
+            yield conjunct, place, words("likewise", "unsure")
 
 
 def _repeats(conjunct: Conjunct, options: Options) -> bool:
@@ -200,12 +238,11 @@ def _what(conjunct: Conjunct, options: Options) -> list[Piece]:
 
 def _place(same: Sequence[Conjunct], path: str, options: Options) -> list[Piece]:
     """Where it is needed, in one kernel or in several."""
-    first, *others = same
+    first = same[0]
     span = first.span
-    lines = ", ".join(dict.fromkeys(str(conjunct.span.line) for conjunct in same))
-    place = f"line {span.line}" if span.path == path else f"{span.path}:{span.line}"
-    if others:
-        place = f"lines {lines}" if span.path == path else f"{span.path}:{lines}"
+    lines = list(dict.fromkeys(str(conjunct.span.line) for conjunct in same))
+    place = f"line{'s' * (len(lines) > 1)} " if span.path == path else f"{span.path}:"
+    place += ", ".join(lines)
     more = {(need.span.path, need.span.line) for need in first.others} - {(span.path, span.line)}
     if more:
         place += f" (and {len(more)} more)"

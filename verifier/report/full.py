@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TextIO
 
-from verifier.report.blocks import block_lines, one_block
+from verifier.report.blocks import across_files, block_lines, one_block
 from verifier.report.details import AGAIN, advice, assignments, remarks
 from verifier.report.frames import Mark, frame
 from verifier.report.model import Diagnostic, FileError, RunReport, Span
@@ -64,9 +64,13 @@ def _causes(
         if _is_brief(d, options):
             key = (d.rule, d.verdict, _QUOTED.sub("``", d.message))
         if d.precondition is not None:
-            key = one_block(d)
+            key = one_block(d), d.span.path
         groups.setdefault(id(d) if options.verbose else key, []).append(d)
-    for first, *others in groups.values():
+    files: dict[object, list[Diagnostic]] = {}
+    for same in groups.values():
+        block = same[0].precondition is not None and not options.verbose
+        files.setdefault(across_files(same) if block else id(same), []).extend(same)
+    for first, *others in files.values():
         yield first, others
 
 
