@@ -15,6 +15,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.checks import Check, Note
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.instruction import Instruction, Operators, Trait
+from verifier.symbolic.pretty import pretty
 from verifier.symbolic.roles import Limit, Role, Sized
 from verifier.symbolic.tensors import DType, Storage, StorageKind, View
 from verifier.symbolic.trace import Operation
@@ -285,6 +286,10 @@ def is_settled(dtype: DType) -> bool:
 
 
 def dtype_words(dtype: DType) -> str:
+    """What a dtype is: its name, the input whose dtype it is, or that it hangs on inputs."""
+    atom = dtype.code.as_atom()
+    if dtype.name is None and isinstance(atom, E.Sym) and atom.origin is E.Origin.INPUT:
+        return pretty(dtype.code)
     return dtype.name or "an input's dtype"
 
 

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from verifier.configuration.contracts import (
     Absent,
+    Alike,
     Anything,
     Binary,
     ChoiceSpec,
@@ -44,7 +45,7 @@ from verifier.configuration.contracts import (
 )
 from verifier.configuration.grammar import ContractError, parse
 from verifier.configuration.meanings import DTYPES
-from verifier.configuration.showing import text_of
+from verifier.configuration.showing import condition, text_of
 from verifier.engine.contracts import inputs_of
 from verifier.hardware import dtypes
 
@@ -136,6 +137,21 @@ def test_values_of_python() -> None:
     assert eps == DefaultSpec() and scale == FloatSpec(2.5)
     paths = tuple(path for path, _ in inputs_of(contract))
     assert paths[:5] == ("cfg", "cfg.0", "cfg.tile", "cfg.tile[0]", "cfg.tile[1]")
+
+
+def test_two_conditions_are_compared() -> None:
+    text = "f(x: _[K], w: _[K]) where (x.dtype in (float32, tfloat32)) == (w.dtype == float32)"
+    (said,) = parse(text).conditions
+    assert said == Alike(OfDType("x", ("float32", "tfloat32")), OfDType("w", ("float32",)))
+    assert text_of(parse(text)) == text
+    (other,) = parse("f(x: _[K, N]) where (K < 3) != (not N >= 5)").conditions
+    assert isinstance(other, Alike) and other.negated
+    (sizes,) = parse("f(x: _[K, N]) where (K) == (N)").conditions
+    assert isinstance(sizes, Comparison)
+    for each in (said, other):
+        for whole in (Not(each), Junction("or", (each, other)), Junction("and", (said, each))):
+            again = parse(f"f(x: _[K, N], w: _[K]) where ({condition(whole)})").conditions
+            assert again in ((whole,), getattr(whole, "parts", ()))
 
 
 def test_conditions_of_python() -> None:

@@ -45,6 +45,59 @@ def halves(x):
 """
 
 
+PRODUCT = """\
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def product(x, w, step):
+    K, M = x.shape
+    N = w.shape[1]
+    assert w.shape[0] == K
+    assert M <= 64 * (M // step)
+    out = nl.ndarray((M, N), dtype=nl.float32, buffer=nl.shared_hbm)
+    a = nl.ndarray((K, M), dtype=x.dtype, buffer=nl.sbuf)
+    b = nl.ndarray((K, N), dtype=w.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=a, src=x)
+    nisa.dma_copy(dst=b, src=w)
+    sums = nl.ndarray((M, N), dtype=nl.float32, buffer=nl.psum)
+    nisa.nc_matmul(dst=sums, stationary=a, moving=b)
+    rows = nl.ndarray((M, N), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.tensor_copy(dst=rows, src=sums)
+    nisa.dma_copy(dst=out, src=rows)
+    return out
+"""
+
+
+def test_types_that_go_together_are_one_condition() -> None:
+    condition = _condition(PRODUCT)
+    *_, together = condition.dtypes
+    floats = "(float32, tfloat32)"
+    assert together.text == f"(x.dtype in {floats}) == (w.dtype in {floats})"
+    assert "they are x.dtype and w.dtype" in together.what
+    divisor = next(c for c in condition.sizes if c.text == "step >= 1")
+    assert divisor.what == "the divisor step != 0"
+
+
+def test_findings_use_the_names_of_the_kernel_and_advise_what_can_hold() -> None:
+    found = {d.rule: d for d in analyze_source(PRODUCT).diagnostics}
+    assert all("shape[" not in line for d in found.values() for line in (d.assertion, *d.help))
+    assert found["matmul-moving-size"].assertion == "N <= 512"
+    # that N is too large for one tile is no way out: the rest of the kernel needs N <= 512
+    bytes_ = "M*x.dtype.itemsize + N*w.dtype.itemsize <= 212992"
+    assert found["sbuf-capacity"].assertion == bytes_
+    assert any(
+        "N*w.dtype.itemsize" in note or "N*sizeof" in note for note in found["sbuf-capacity"].notes
+    )
+
+
+def test_what_contradicts_the_rest_is_not_advised() -> None:
+    source = PRODUCT.replace("M <= 64 * (M // step)", "N >= 513")
+    assert not any(d.assertion == "N <= 512" for d in analyze_source(source).diagnostics)
+
+
 def _condition(source: str) -> Precondition:
     (kernel,) = analyze_source(source).kernels
     assert kernel.precondition is not None and kernel.precondition.sufficient

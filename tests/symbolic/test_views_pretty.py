@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from fractions import Fraction
 
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
-from verifier.symbolic.pretty import pretty
+from verifier.symbolic.pretty import pretty, python
 
 
 @pytest.fixture(autouse=True)
@@ -48,6 +49,19 @@ def test_a_quotient_by_nothing_has_a_text() -> None:
     nothing = E.Substitution({divisor: E.const(0)}).expr(quotient)
     assert pretty(nothing) == "-ceil((n - 3) / 0)"
     assert pretty(-nothing) == "ceil((n - 3) / 0)"
+
+
+def test_a_number_rounded_up_is_told_once() -> None:
+    n, cores = E.symbol("n", lo=0), E.symbol("c", lo=1)
+    each = E.ceildiv(n, cores)
+    term = E.lt(each * (cores - 1), n)  # the last one has something to do
+    assert python(term) == "-(-n // c)*(c - 1) < n"
+    assert pretty(term) == "ceil(n / c)*(c - 1) < n"
+    assert python(E.eq((-n) % cores, 0)) == "(-n) % c == 0"
+    more = E.le(2 * each * cores * n + each + 3, n * cores)
+    for condition, number, count in itertools.product((term, more), range(9), range(1, 9)):
+        env = {"n": number, "c": count}
+        assert run(python(condition), env) == E.evaluate(condition, env), python(condition)
 
 
 def test_comparisons() -> None:

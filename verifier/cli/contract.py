@@ -140,6 +140,7 @@ def _lines(found: list[Inferred], form: str) -> Iterator[str]:
             yield "Right exactly when:" if condition.exact else "Right at least when:"
             yield from (f"    {conjunct.text}" for conjunct in condition.conjuncts)
         else:
+            yield from (f"# not asserted: {conjunct.text}" for conjunct in condition.dtypes)
             for conjunct in condition.sizes:
                 if conjunct.assertion is None:
                     yield f"# cannot be asserted: {conjunct.text}"

@@ -147,7 +147,16 @@ class Junction:
     parts: tuple[Condition, ...]
 
 
-Condition: TypeAlias = Comparison | OfDType | SameDType | Absent | Flag | Not | Junction
+@dataclass(frozen=True, slots=True)
+class Alike:
+    """``(first) == (second)``: both conditions hold or neither does; one of them if ``negated``."""
+
+    first: Condition
+    second: Condition
+    negated: bool = False
+
+
+Condition: TypeAlias = Comparison | OfDType | SameDType | Absent | Flag | Not | Junction | Alike
 
 # --------------------------------------------------------------------------------- inputs
 

@@ -404,7 +404,8 @@ class _Reader:
         operands = [_tree(child) for child in node.children[::2]]
         ops = [self.comparator(_tree(child)) for child in node.children[1::2]]
         if len(ops) == 1:
-            special = self.special(operands[0], ops[0], operands[1])
+            alike = self.alike(operands[0], ops[0], operands[1])
+            special = alike or self.special(operands[0], ops[0], operands[1])
             if special is not None:
                 return special
         for op, operand in zip(ops, operands[1:], strict=True):
@@ -418,6 +419,13 @@ class _Reader:
         return _COMPARATORS.get(_tree(child).data) or _tree(child).data.replace("_", " ").replace(
             "among", "in"
         )
+
+    def alike(self, left: _Node, op: str, right: _Node) -> tree.Alike | None:
+        """A comparison of two conditions, each in parentheses."""
+        sides = [_inside(side) for side in (left, right)]
+        if op not in ("==", "!=") or not all(side.data in _TRUTHS for side in sides):
+            return None
+        return tree.Alike(self.condition(sides[0]), self.condition(sides[1]), op == "!=")
 
     def special(self, left: _Node, op: str, right: _Node) -> tree.Condition | None:
         """A comparison of what is no number."""
@@ -472,6 +480,15 @@ _CONDITIONS: Final[Mapping[str, Callable[[_Reader, _Node], tree.Condition]]] = {
     "attribute": _Reader.flag,
     "subscript": _Reader.flag,
 }
+
+
+#: what is a condition and nothing else
+_TRUTHS: Final = frozenset({"and", "or", "not", "compared"})
+
+
+def _inside(node: _Node) -> _Node:
+    """What stands in parentheses."""
+    return _inside(_tree(node.children[0])) if node.data == "parens" else node
 
 
 def _string(reader: _Reader, node: _Node) -> str:

@@ -74,6 +74,9 @@ def condition(said: tree.Condition, needed: int = 0) -> str:
         text, strength = f"{said.path} is {'not ' if said.negated else ''}None", 1
     elif isinstance(said, tree.Flag):
         return said.path
+    elif isinstance(said, tree.Alike):
+        equals = "!=" if said.negated else "=="
+        text, strength = f"({condition(said.first)}) {equals} ({condition(said.second)})", 1
     elif isinstance(said, tree.Not):
         text, strength = f"not {condition(said.condition, 2)}", 1
     else:

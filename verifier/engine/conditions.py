@@ -19,6 +19,7 @@ from verifier.solver.query import Query
 from verifier.solver.solver import Solver
 from verifier.solver.terms import divisors
 from verifier.symbolic import expr as E
+from verifier.symbolic.equivalent import equivalent
 from verifier.symbolic.expr import FALSE, TRUE, Bool, Expr, Sym
 
 _ROUNDS = 3
@@ -491,7 +492,21 @@ def divisibility(term: Bool) -> tuple[Expr, Expr] | None:
 
 def of_dtypes(items: Iterable[Item]) -> list[Item]:
     """Conditions on dtypes, what is said of one dtype together."""
-    return _without_each(_of_one_dtype(_joined(_split(items))))
+    return _equivalences(_without_each(_of_one_dtype(_joined(_split(items)))))
+
+
+def _equivalences(items: Iterable[Item]) -> list[Item]:
+    """Two that say of two dtypes that both are among some or neither is, as one."""
+    found: list[Item] = []
+    for item in items:
+        for place, other in enumerate(found):
+            if equivalent(other.condition, item.condition) is not None:
+                of = tuple(sorted({*other.of, *item.of}))
+                found[place] = Item(E.and_(other.condition, item.condition), of)
+                break
+        else:
+            found.append(item)
+    return found
 
 
 def _without_each(items: Iterable[Item]) -> list[Item]:

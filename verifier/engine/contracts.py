@@ -236,6 +236,10 @@ class Effect:
         if isinstance(said, tree.SameDType):
             same = self._dtype(said.first).same(self._dtype(said.second))
             return E.not_(same) if said.negated else same
+        if isinstance(said, tree.Alike):
+            one, other = self._bool(said.first), self._bool(said.second)
+            same = E.and_(E.or_(one, E.not_(other)), E.or_(other, E.not_(one)))
+            return E.not_(same) if said.negated else same
         if isinstance(said, tree.Absent):
             absent = self._absent(said.path)
             return E.not_(absent) if said.negated else absent

@@ -7,13 +7,14 @@ from typing import Final, Literal
 
 from verifier.dialects.registry import cited
 from verifier.engine.verdicts import Verdict, VerdictKind
+from verifier.engine.wording import in_own_names, own_names
 from verifier.report import model as report
 from verifier.report.details import AGAIN
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr, Sym
 from verifier.symbolic.pretty import name as shown
-from verifier.symbolic.pretty import pretty
+from verifier.symbolic.pretty import pretty, python
 from verifier.symbolic.python.entry import Run
 from verifier.symbolic.python.inputs import (
     MAX_RANK,
@@ -45,11 +46,15 @@ def span(place: Span) -> report.Span:
     return report.Span(place.path, place.line, place.column, place.end_line, place.end_column)
 
 
-def build(verdict: Verdict, run: Run, target: str, *, part: bool = False) -> report.Diagnostic:
-    """The diagnostic of a violated or undecided obligation.
+def build(
+    verdict: Verdict, run: Run, target: str, wanted: Bool | None = None, *, part: bool = False
+) -> report.Diagnostic:
+    """The diagnostic of a violated or undecided obligation, in the kernel's names for its sizes.
 
-    ``part``: the kernel's precondition stands for it.
+    ``wanted`` is what can be asserted against it. ``part``: the kernel's precondition stands for
+    it.
     """
+    names = own_names(run)
     obligation = verdict.obligation
     check, rule = obligation.check, obligation.rule
     unknown = verdict.kind is VerdictKind.UNKNOWN
@@ -57,7 +62,7 @@ def build(verdict: Verdict, run: Run, target: str, *, part: bool = False) -> rep
         "unknown" if unknown else "always" if verdict.kind is VerdictKind.ALWAYS else "sometimes"
     )
     model = verdict.model or {}
-    notes = list(_values(check.values, model)) if verdict.model else []
+    notes = list(_values(check.values, model, names)) if verdict.model else []
     notes += [
         f"`{name}` is left out" for name in run.inputs.parameters if model.get(left_out(name))
     ]
@@ -70,30 +75,32 @@ def build(verdict: Verdict, run: Run, target: str, *, part: bool = False) -> rep
             notes.append(f"the same inputs break it at line {listed}; this is the tightest place")
     assertion = check.assertion if kind != "always" else ""
     if verdict.precondition is not None and verdict.precondition is not E.FALSE:
-        wanted = pretty(verdict.precondition)
         # a formula that is shortened, or that nobody can read, is none to write
-        assertion = wanted if "..." not in wanted and len(wanted) <= _LONGEST else ""
+        advised = wanted is not None and "..." not in pretty(wanted)
+        assertion = python(wanted, names) if wanted is not None and advised else ""
+        assertion = assertion if len(assertion) <= _LONGEST else ""
+    message = in_own_names(check.message, names)
     return report.Diagnostic(
         rule=rule.id,
         name=rule.summary,
         severity=severity(verdict),
         verdict=kind,
-        message=check.message if not unknown else f"possible: {check.message}",
+        message=f"{report.POSSIBLE}{message}" if unknown else message,
         span=span(check.span),
         kernel=run.trace.kernel,
         claim=check.message,
         facts=cited(check.facts or rule.facts, run.trace.dialect),
-        predicate=check.text,
+        predicate=in_own_names(check.text, names),
         counterexample=counterexample(run, model) if verdict.model is not None else None,
         structures=structures(run) if verdict.model is not None else (),
         notes=tuple(notes),
         labels=(
-            *(report.Label(span(n.span), n.text) for n in check.notes),
+            *(report.Label(span(n.span), in_own_names(n.text, names)) for n in check.notes),
             *(report.Label(span(place), AGAIN) for place in again),
         ),
-        undecided=verdict.reason if unknown else "",
-        help=check.help,
-        assertion=assertion,
+        undecided=in_own_names(verdict.reason, names) if unknown else "",
+        help=tuple(in_own_names(text, names) for text in check.help),
+        assertion=in_own_names(assertion, names),
         targets=(target,),
         part=part,
     )
@@ -283,9 +290,14 @@ def _number(extent: Expr, model: Mapping[str, int | bool]) -> int:
 _LONGEST_FORMULA = 160
 
 
-def _values(values: tuple[tuple[str, Expr], ...], model: Mapping[str, int | bool]) -> list[str]:
+def _values(
+    values: tuple[tuple[str, Expr], ...],
+    model: Mapping[str, int | bool],
+    names: Mapping[Sym, str],
+) -> list[str]:
     out = []
     for name, value in values:
+        name = in_own_names(name, names)
         if value.is_const:
             out.append(f"{name} is {value.const}")
             continue
@@ -293,7 +305,7 @@ def _values(values: tuple[tuple[str, Expr], ...], model: Mapping[str, int | bool
             number = E.evaluate(value, model)
         except E.EvaluationError:
             continue
-        text = pretty(value)
+        text = in_own_names(pretty(value), names)
         # A formula of several lines (a dtype that is promoted, say) tells less than its value.
         plain = text == name or len(text) > _LONGEST_FORMULA
         out.append(f"{name} is {number}" if plain else f"{name} is {text} = {number}")

@@ -17,6 +17,7 @@ from verifier.engine.memo import Outcome
 from verifier.engine.tiles import tiles
 from verifier.engine.verdicts import Discharger, Verdict, VerdictKind, told
 from verifier.engine.watchdog import Clock, Share
+from verifier.engine.wording import in_own_names, own_names
 from verifier.engine.wrapping import width
 from verifier.records import dataclass, replace
 from verifier.report import model as report
@@ -67,8 +68,9 @@ def judgement(case: Case) -> Outcome:
     unsettled = [reason.message for reason in (*found.reasons, *cut)]
     unsettled += [f"`{name}` is not modelled" for name in unmodelled]
     condition, parts = precondition.not_found(found.verdicts, unsettled)
+    advice = precondition.Advice(solver)
     with clock.until(Share.CONDITION):
-        condition, parts, hopeless = precondition.of_run(
+        condition, parts, advice = precondition.of_run(
             run,
             found.verdicts,
             found.discharger.admitted,
@@ -77,7 +79,7 @@ def judgement(case: Case) -> Outcome:
             unit.target.device_bytes,
             found.ranks,
         )
-        found.blame(hopeless)
+        found.blame(advice.hopeless)
         names = {said.name: said.span.end_line for said in run.sizes.values()}
         length = width(request.line_length, unit.module.lines)
         job = case.job
@@ -85,7 +87,7 @@ def judgement(case: Case) -> Outcome:
         condition = writer.added(condition)
     problems: list[report.Diagnostic] = []
     with clock.until(Share.REPORT):
-        problems.extend(_problems(found, condition, parts, case))
+        problems.extend(_problems(found, condition, parts, advice, case))
     late = _late(found.verdicts, clock, unit)
     statistics = _statistics(solver, found.verdicts) if request.statistics else {}
     if request.statistics:
@@ -147,6 +149,7 @@ def _problems(
     found: _Judged,
     condition: report.Precondition,
     parts: Collection[int],
+    advice: precondition.Advice,
     case: Case,
 ) -> Iterator[report.Diagnostic]:
     """The findings of all verdicts; those at the positions ``parts`` the condition excludes."""
@@ -156,8 +159,13 @@ def _problems(
         if verdict.kind in (VerdictKind.PROVED, VerdictKind.GATHERED) or verdict.late:
             continue
         part = position in parts
-        shown = told(verdict if part and not case.request.parts else discharger.smallest(verdict))
-        built = diagnostics.build(shown, discharger.run, unit.target.name, part=part)
+        if part and not case.request.parts:
+            shown, wanted = told(verdict), verdict.precondition
+        else:
+            shown = told(discharger.smallest(verdict))
+            wanted = advice.beside(position, verdict.precondition)
+        target = unit.target.name
+        built = diagnostics.build(shown, discharger.run, target, wanted, part=part)
         if not part and condition.concerns(report.Need(built.rule, built.span)):
             built = replace(built, fix=condition.fix)
         yield fixer.attached(built, verdict)
@@ -196,11 +204,13 @@ def _judged(run: Run, case: Case) -> _Judged:
     result = discharger.discharge(pending, clock.until(Share.DECIDE))
     verdicts += filter(_told, result.verdicts)
     reasons += _reasons(run)
+    names = own_names(run)
     for verdict in verdicts:
         if verdict.kind is VerdictKind.UNKNOWN and not verdict.late:
             check = verdict.obligation.check
+            text = f"{check.text}: {verdict.reason}"
             reasons.append(
-                report.Reason(check.span.path, check.span.line, f"{check.text}: {verdict.reason}")
+                report.Reason(check.span.path, check.span.line, in_own_names(text, names))
             )
     assumptions = dict.fromkeys((*_assumption_texts(run, result.inferred), *result.runtime))
     said = tuple(dict.fromkeys(reasons))

@@ -8,7 +8,6 @@ makes the obligation behind it fail.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 from typing import Final
@@ -25,7 +24,7 @@ from verifier.engine.conditions import (
 )
 from verifier.engine.evaluable import in_order
 from verifier.engine.verdicts import Verdict, VerdictKind
-from verifier.engine.wording import worded
+from verifier.engine.wording import in_own_names, own_names, worded
 from verifier.records import dataclass, field, replace
 from verifier.report import model as report
 from verifier.solver.query import Model, Query
@@ -167,6 +166,30 @@ class Conditions:
         return not self.solver.check(Query(facts, FALSE)).proved
 
 
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """What can be asserted against a violation, beside the ``facts`` of a precondition.
+
+    ``hopeless`` are the positions of violations that exclude all that the others leave.
+    """
+
+    solver: Solver
+    facts: tuple[Bool, ...] = ()
+    hopeless: frozenset[int] = frozenset()
+
+    def beside(self, position: int, wanted: Bool | None) -> Bool | None:
+        """What is wanted, less the alternatives that contradict the facts; None if all do."""
+        if wanted is None or position in self.hopeless:
+            return None
+        if wanted.kind is not E.BoolKind.OR:
+            return wanted
+        left = [part for part in wanted.args if not self._excluded(part)]
+        return E.or_(*left) if left else None
+
+    def _excluded(self, part: Bool) -> bool:
+        return self.solver.check(Query((*self.facts, part), FALSE)).proved
+
+
 def of_run(
     run: Run,
     verdicts: Sequence[Verdict],
@@ -175,10 +198,9 @@ def of_run(
     undecided: Sequence[str],
     memory: int | None = None,
     ranks: Sequence[RankOnly] = (),
-) -> tuple[report.Precondition, frozenset[int], frozenset[int]]:
-    """The precondition of a run, and the positions of the verdicts that it stands for.
-
-    The last are those of violations that exclude all that the others leave.
+) -> tuple[report.Precondition, frozenset[int], Advice]:
+    """The precondition of a run, the positions of the verdicts that it stands for, and what there
+    is to advise beside it.
 
     ``admitted`` is what the kernel and its contract demand of the inputs, ``undecided`` what is not
     known of the kernel, a sentence each, ``memory`` how many bytes the device has for tensors,
@@ -186,7 +208,7 @@ def of_run(
     """
     found = Conditions(run, verdicts, solver, admitted, memory)
     found.gather()
-    names = {symbol: said.name for symbol, said in run.sizes.items()}
+    names = own_names(run)
     conjuncts = [_of_rank(only) for only in ranks]
     conjuncts += [_conjunct(found, item, names) for item in found.all]
     whole = not undecided and not found.unconditional
@@ -211,7 +233,8 @@ def of_run(
         and verdict.kind is VerdictKind.SOMETIMES
         and not verdict.noted
     }
-    return precondition, frozenset(parts), frozenset(found.hopeless)
+    facts = (*admitted, *(item.condition for item in found.all))
+    return precondition, frozenset(parts), Advice(solver, facts, frozenset(found.hopeless))
 
 
 def _assumed(found: Conditions, names: Mapping[Sym, str]) -> Iterator[str]:
@@ -274,7 +297,7 @@ def _conjunct(found: Conditions, item: Item, names: Mapping[Sym, str]) -> report
     witness = None if model is None else diagnostics.counterexample(found.run, model)
     return report.Conjunct(
         text=worded(item.condition, (*found.known, *others), names),
-        what=_in_own_names(check.message if unheard else check.text, names),
+        what=in_own_names(check.message if unheard else check.text, names),
         rule=rule.id,
         facts=cited(check.facts or rule.facts, found.run.trace.dialect),
         span=first,
@@ -287,13 +310,6 @@ def _conjunct(found: Conditions, item: Item, names: Mapping[Sym, str]) -> report
         witness=witness,
         breach="" if model is None else _breach(item.condition, model, witness or {}, names),
     )
-
-
-def _in_own_names(text: str, names: Mapping[Sym, str]) -> str:
-    """A text with the kernel's names for its sizes: ``R`` for ``x.shape[0]``."""
-    for symbol, own in names.items():
-        text = re.sub(rf"(?<![\w.]){re.escape(symbol.name)}(?![\w.\[])", own, text)
-    return text
 
 
 def _of_rank(only: RankOnly) -> report.Conjunct:

@@ -3,6 +3,7 @@ for whoever reasons with it."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from math import gcd
 
@@ -10,6 +11,19 @@ from verifier.engine.conditions import steps_of
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Atom, Bool, Expr, Sym
 from verifier.symbolic.pretty import python
+from verifier.symbolic.python.entry import Run
+
+
+def own_names(run: Run) -> dict[Sym, str]:
+    """What the kernel calls the sizes of its inputs."""
+    return {symbol: said.name for symbol, said in run.sizes.items()}
+
+
+def in_own_names(text: str, names: Mapping[Sym, str]) -> str:
+    """A text with the kernel's names for its sizes: ``R`` for ``x.shape[0]``."""
+    for symbol, own in names.items():
+        text = re.sub(rf"(?<![\w.]){re.escape(symbol.name)}(?![\w.\[])", own, text)
+    return text
 
 
 def worded(condition: Bool, known: Sequence[Bool], names: Mapping[Sym, str]) -> str:

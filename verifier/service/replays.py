@@ -11,6 +11,7 @@ from typing import Protocol
 
 from verifier.records import dataclass, replace
 from verifier.report.model import (
+    POSSIBLE,
     Diagnostic,
     FileResult,
     KernelReport,
@@ -113,7 +114,7 @@ def told(diagnostic: Diagnostic, answer: Answer) -> Diagnostic:
                 marked,
                 verdict="sometimes",
                 severity="warning",
-                message=diagnostic.claim,
+                message=diagnostic.message.removeprefix(POSSIBLE),
                 undecided="",
             )
         return marked

@@ -15,6 +15,7 @@ from typing import Final
 
 from verifier.records import dataclass
 from verifier.symbolic import expr as E
+from verifier.symbolic.equivalent import equivalent
 from verifier.symbolic.expr import Atom, Bool, BoolKind, Div, Expr, Extremum, Ite, Sym, Table
 
 _SUM: Final = 1  # binding strengths: what may stand inside without parentheses
@@ -219,7 +220,7 @@ class _Printer:
     def _parts(self, e: Expr) -> list[_Part]:
         """The summands of a polynomial; remainders and ceilings recognised, the constant last."""
         parts: list[_Part] = []
-        e = self._take_remainders(e, parts)
+        e = self._take_remainders(self._take_ceilings(e, parts), parts)
         shift = e.const
         plain: list[_Part] = []
         for mono, coef in self._grouped(e, plain) if self.runs else e.terms:
@@ -275,6 +276,28 @@ class _Printer:
             return len(self._atom(atom)[0])
         finally:
             self.left = before
+
+    def _take_ceilings(self, e: Expr, parts: list[_Part]) -> Expr:
+        """Split off a number rounded up that several summands share; the rest is returned.
+
+        ``-(-n // c)*(c - 1) < n`` says more than ``(-n) % c < -(-n // c)``.
+        """
+        for atom in dict.fromkeys(atom for mono, _ in e.terms for atom in mono):
+            group = [(mono, coef) for mono, coef in e.terms if mono.count(atom) == 1]
+            if not isinstance(atom, Div) or atom.den.is_const or len(group) < 2:
+                continue
+            found = self._ceiling(atom)
+            if found is None or found[1]:
+                continue
+            whole = Expr.make({_without(mono, atom): -coef for mono, coef in group}, 0)
+            number = sum(-coef for mono, coef in group if mono == (atom,))
+            inner = Expr.make({mono: c for mono, c in whole.terms if mono}, number)
+            sign = 1 if inner.terms[0][1] > 0 else -1
+            text = f"{found[0]}*{_wrap(*self._expr(inner * sign), _ATOM)}"
+            parts.append((sign, text, _PRODUCT))
+            left = {mono: coef for mono, coef in e.terms if (mono, coef) not in group}
+            return self._take_ceilings(Expr.make(left, e.const), parts)
+        return e
 
     def _take_remainders(self, e: Expr, parts: list[_Part]) -> Expr:
         """Split off every ``k * (num % den)``; the rest is returned."""
@@ -408,7 +431,10 @@ class _Printer:
                 text, strength = " or ".join(self._alternatives(b.args)), 0
         else:
             excluded = self._membership(b)
-            text, strength = excluded or " and ".join(self._each(b.args, 2)), 1
+            same = None if excluded else self._equivalent(b)
+            text, strength = excluded or same or " and ".join(self._each(b.args, 2)), 1
+            if same:
+                strength = 2
         return text if strength >= needed else f"({text})"
 
     def _membership(self, b: Bool) -> str | None:
@@ -422,6 +448,14 @@ class _Printer:
             found.append(item)
         among = "in" if kind is E.BoolKind.EQ else "not in"
         return f"{self._name(found[0][0])} {among} ({', '.join(value for _, value in found)})"
+
+    def _equivalent(self, b: Bool) -> str | None:
+        """``(p) == (q)`` for two conditions that say just that."""
+        found = equivalent(*b.args) if len(b.args) == 2 else None
+        if found is None:
+            return None
+        first, second = (self._bool(side, 0) for side in found)
+        return f"({first}) == ({second})"
 
     def _alternatives(self, args: tuple[Bool, ...]) -> Iterator[str]:
         """Each alternative; those that say which value one symbol has as one."""

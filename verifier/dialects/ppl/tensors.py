@@ -321,7 +321,7 @@ def _inside(
             "ppl-empty-part",
             positive,
             at["shape"],
-            told(f"{pretty(size)} >= 1", f"size in {name} >= 1"),
+            told(f"size {pretty(size)} in {name} >= 1", f"size in {name} >= 1"),
             f"the sub-view of {parent} has no elements in {name}",
             facts=("PPL-B03", "PPL-B09"),
             values=((f"size in {name}", size),),

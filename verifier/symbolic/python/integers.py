@@ -62,15 +62,15 @@ def nonzero(vm: VM, divisor: Expr, span: Span) -> None:
     """
     if divisor.is_const and divisor.const != 0:
         return
-    text = f"{pretty(divisor)} != 0"
+    condition = f"{pretty(divisor)} != 0"
     vm.fault(
         ZeroDivisionError,
         f"division by zero: `{pretty(divisor)}` can be 0",
         span,
         when=E.eq(divisor, 0),
-        text=text,
+        text=f"the divisor {condition}",
         values=((pretty(divisor), divisor),),
-        assertion=text if not divisor.is_const else "",
+        assertion=condition if not divisor.is_const else "",
     )
 
 

@@ -410,7 +410,7 @@ def _broadcast(
                 "slice-bounds",
                 some,
                 span,
-                f"{pretty(axis.size)} >= 1",
+                f"an index array into {view.name} has {pretty(axis.size)} >= 1 elements",
                 f"an index array of `{view.name}` is empty",
                 facts=("NKI-X06",),
                 values=(("indices", axis.size),),

@@ -109,7 +109,7 @@ def _power(vm: VM, a: Expr, b: Expr, span: Span) -> object:
             "zero cannot be raised to a negative power",
             span,
             when=E.eq(a, 0),
-            text=f"{pretty(a)} != 0",
+            text=f"the base {pretty(a)} != 0",
         )
         return FLOAT
 
