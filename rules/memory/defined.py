@@ -473,7 +473,9 @@ class _Definition:
     def _writes(self) -> list[Write]:
         access = self.read.access
         writes = self.flow.writes.get(id(access.view.storage), [])
-        return [w for w in writes if not (access.target and w.access.operation is access.operation)]
+        if not access.target or isinstance(access.operation.effect, Bool):
+            return writes  # where it adds under a condition, it sets in the other iterations
+        return [write for write in writes if write.access.operation is not access.operation]
 
     def _set(self) -> tuple[Bool, bool, Access | None]:
         """That some write set the element: formula, exactness, what is to blame if inexact."""
