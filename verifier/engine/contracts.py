@@ -9,10 +9,12 @@ from verifier.configuration import contracts as tree
 from verifier.configuration import showing
 from verifier.configuration.contracts import Contract
 from verifier.configuration.suggestions import did_you_mean
+from verifier.engine import contract_signs
 from verifier.hardware import dtypes as dt
 from verifier.source import ir
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.python import signs
 from verifier.symbolic.python.contradictions import TRUTHS
 from verifier.symbolic.python.inputs import absent_name, free_dtype
 from verifier.symbolic.python.pins import (
@@ -82,6 +84,7 @@ class Effect:
             for name, param in self._params.items()
             if contract.defaults and param.default is not None and name not in named
         }
+        self._signed = self._negatives(contract, (*enclosing, definition))
         self._bind_sizes(contract)
         # Sizes of buffers may be integers that are inputs themselves.
         self._said = dict(inputs_of(contract))
@@ -110,7 +113,47 @@ class Effect:
                     self._names[size.id] = E.symbol(f"{path}.shape[{axis}]", lo=1)
             if isinstance(spec, tree.IntSpec) and isinstance(spec.value, tree.Name):
                 if self._is_new(spec.value):
-                    self._names[spec.value.id] = E.symbol(path, lo=0)
+                    self._names[spec.value.id] = self._integer(path)
+
+    def _negatives(
+        self, contract: Contract, definitions: Sequence[ir.FunctionDef]
+    ) -> frozenset[str]:
+        """The inputs that may be negative: the kernel's text says so, or the contract does."""
+        found = {name for each in definitions for name in signs.negatives(each)}
+        found |= {name for name, param in self._params.items() if _is_negative(param.default)}
+        known: dict[str, contract_signs.Range] = {}
+        homes: dict[str, str] = {}
+        said = dict(inputs_of(contract))
+        for name in self._parameters:
+            if name not in said or _is_number(said[name]):
+                known[name] = contract_signs.ANY if name in found else contract_signs.COUNT
+                homes[name] = name
+        sizes: set[str] = set()
+        for path, spec in said.items():
+            options = spec.options if isinstance(spec, tree.ChoiceSpec) else (spec,)
+            for option in options:
+                if isinstance(option, tree.TensorSpec):
+                    sizes.update(s.id for s in option.shape or () if isinstance(s, tree.Name))
+            if isinstance(spec, tree.IntSpec) and isinstance(spec.value, tree.Name):
+                name = spec.value.id
+                if name not in known and name not in sizes:
+                    known[name] = contract_signs.ANY if path in found else contract_signs.COUNT
+                    homes[name] = path
+            elif isinstance(spec, tree.RangeSpec) and _is_known(spec.lower):
+                known[path] = contract_signs.ANY  # what it may be is said
+        admitted = contract_signs.admitted(contract.conditions, known)
+        found |= {homes[name] for name in admitted}
+        for path, spec in said.items():
+            value = spec.lower if isinstance(spec, tree.RangeSpec) else None
+            value = spec.value if isinstance(spec, tree.IntSpec) else value
+            if value is not None and not isinstance(value, tree.Name):
+                if contract_signs.least(value, known) < 0:
+                    found.add(path)
+        return frozenset(found)
+
+    def _integer(self, path: str) -> Expr:
+        """An input of which it is not said which integers it may be."""
+        return E.symbol(path, lo=None if path in self._signed else 0)
 
     def _is_new(self, name: tree.Name) -> bool:
         known = name.id in self._names or name.id in self._parameters
@@ -160,7 +203,7 @@ class Effect:
         if self._free(path) and path in self._parameters:
             if not _may_be_number(self._params.get(path)):
                 raise ContractMismatchError(f"say what `{path}` is: its default is no plain number")
-            return E.symbol(path, lo=0)
+            return self._integer(path)
         if "." in path or not _is_number(spec):
             raise ContractMismatchError(self._no_number(path, spec))
         pin = self.pinned.get(path)
@@ -168,7 +211,7 @@ class Effect:
             return E.const(int(pin.value))
         if isinstance(pin, RangePin):
             return E.symbol(path, pin.lower, pin.upper)
-        return E.symbol(path, lo=0)
+        return self._integer(path)
 
     def _no_number(self, path: str, spec: tree.Spec | None) -> str:
         base = path.partition(".")[0].partition("[")[0]
@@ -291,10 +334,10 @@ class Effect:
             value = self._expr(spec.value)
             if value.is_const:
                 return ValuePin(value.const)
-            if value is E.symbol(path, lo=0):
+            if value is self._integer(path):
                 return IntegerPin()
             said = f"{path} == {showing.number(spec.value)}"
-            self.conditions.append((E.eq(E.symbol(path, lo=0), value), said))
+            self.conditions.append((E.eq(self._integer(path), value), said))
             return IntegerPin()
         if isinstance(spec, tree.KindSpec):
             return _of_kind(spec)
@@ -313,7 +356,7 @@ class Effect:
         lower, upper = self._expr(spec.lower), self._expr(spec.upper)
         if lower.is_const and upper.is_const:
             return RangePin(lower.const, upper.const)
-        symbol = E.symbol(path, lo=0)
+        symbol = self._integer(path)
         self.conditions.append((E.ge(symbol, lower), f"{path} >= {showing.number(spec.lower)}"))
         self.conditions.append((E.le(symbol, upper), f"{path} <= {showing.number(spec.upper)}"))
         return IntegerPin()
@@ -443,6 +486,10 @@ def _is_number(spec: tree.Spec | None) -> bool:
 
 def _is_constant(node: ir.Expr | None, *kinds: type) -> bool:
     return isinstance(node, ir.Const) and type(node.value) in kinds
+
+
+def _is_negative(node: ir.Expr | None) -> bool:
+    return isinstance(node, ir.UnaryOp) and node.op == "-" and _is_constant(node.operand, int)
 
 
 def _may_be_number(param: ir.Param | None) -> bool:

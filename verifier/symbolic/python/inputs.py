@@ -317,9 +317,10 @@ class Inputs:
         least = 1 if p.constant else 0
         if p.signed or _is_below(p.default, least):
             return E.symbol(p.name, lo=None)
-        if p.name not in self.integers:
-            self.integers.append(p.name)
-        return E.symbol(p.name, lo=least)
+        symbol = E.symbol(p.name, lo=least)
+        if E.bounds(symbol)[0] is not None and p.name not in self.integers:
+            self.integers.append(p.name)  # no contract says that it may be negative
+        return symbol
 
     def truth(self, p: Parameter) -> Bool:
         """Whether an input is true of which nothing is known yet."""
