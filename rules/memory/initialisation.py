@@ -217,6 +217,7 @@ def _read_check(read: Read, origin: Read, table: Index, predicate: Bool, reason:
         reason=reason,
         path=(*access.path, *access.given),
         order=access.order,
+        follows=(first.span, *(write.span for write in uses.writes)),
     )
 
 
@@ -285,7 +286,7 @@ def _reason(trace: Trace, predicate: Bool, exact: bool, blame: Access | None, na
     if not exact and blame is not None:
         return _inexact(blame, name)
     if trace.unmodelled:
-        return f"`{trace.unmodelled[0][0]}` has no model: it may write `{name}`"
+        return trace.unmodelled[0].may(f"may write `{name}`")
     return ""
 
 
@@ -520,6 +521,7 @@ def _output_check(
         runtime=held,
         path=path,
         order=table.last + 1,
+        follows=tuple(write.span for write in uses.writes),
     )
     symbols = (coordinate.as_atom() for coordinate in point)
     return check, tuple(symbol for symbol in symbols if isinstance(symbol, E.Sym))

@@ -86,9 +86,7 @@ def some_output(trace: Trace, target: Hardware) -> Iterable[Check]:
             )
     reason = ""
     if trace.unmodelled:
-        reason = (
-            f"`{trace.unmodelled[0][0]}` has no model: it may write to what the kernel is given"
-        )
+        reason = trace.unmodelled[0].may("may write to what the kernel is given")
     yield replace(
         _something(trace.kernel, trace.span, trace.generation.returns),
         predicate=E.truth(returned or written),

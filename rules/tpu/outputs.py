@@ -175,7 +175,7 @@ def _covered(trace: Trace, storage: Storage, writes: list[_Moved], path: tuple[B
         predicate, reason = E.truth(not missing), ""
         point = tuple(map(E.const, missing))
     if predicate is not E.TRUE and not reason and trace.unmodelled:
-        reason = f"`{trace.unmodelled[0][0]}` has no model: it may write `{name}`"
+        reason = trace.unmodelled[0].may(f"may write `{name}`")
     store = writes[-1]
     return replace(
         _written(name, kit.span_of(store.operation, store.touch.role)),

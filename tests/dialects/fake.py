@@ -118,7 +118,7 @@ class FakeMachine(Unasked):
     ) -> None:
         self.ledger.append(message)
 
-    def unmodelled(self, name: str, span: Span) -> None:
+    def unmodelled(self, name: str, span: Span, lost: str = "") -> None:
         self.missing.append(name)
 
     def decide(self, condition: Bool) -> bool | None:

@@ -114,7 +114,7 @@ class Recorder(Unasked):
     ) -> None:
         self.ledger.append(message)
 
-    def unmodelled(self, name: str, span: Span) -> None:
+    def unmodelled(self, name: str, span: Span, lost: str = "") -> None:
         raise AssertionError(name)
 
     def decide(self, condition: Bool) -> bool | None:

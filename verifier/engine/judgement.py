@@ -62,11 +62,11 @@ def judgement(case: Case) -> Outcome:
     started = time.perf_counter()
     run, found, followed = _settled(case)
     decided = time.perf_counter()
-    unmodelled = tuple(dict.fromkeys(name for name, _ in run.trace.unmodelled))
+    unmodelled = tuple(dict.fromkeys(call.name for call in run.trace.unmodelled if not call.lost))
     # asked again at the end: what cuts the condition off, or the report, is no reason against both
     cut = _late(found.verdicts, clock, unit)
     unsettled = [reason.message for reason in (*found.reasons, *cut)]
-    unsettled += [f"`{name}` is not modelled" for name in unmodelled]
+    unsettled += dict.fromkeys(call.said for call in run.trace.unmodelled)
     condition, parts = precondition.not_found(found.verdicts, unsettled)
     advice = precondition.Advice(solver)
     with clock.until(Share.CONDITION):
@@ -303,8 +303,8 @@ def _reasons(run: Run) -> list[report.Reason]:
         if entry.symbols:
             continue  # over-approximated by a symbol: proofs hold for all its values
         out.append(report.Reason(entry.span.path, entry.span.line, entry.message))
-    for name, place in run.trace.unmodelled:
-        out.append(report.Reason(place.path, place.line, f"`{name}` is not modelled"))
+    for call in run.trace.unmodelled:
+        out.append(report.Reason(call.span.path, call.span.line, call.said))
     if run.ended is not None:
         out.append(report.Reason(run.ended[1].path, run.ended[1].line, run.ended[0]))
     if run.opaque_return:

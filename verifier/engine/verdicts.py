@@ -8,6 +8,7 @@ from enum import Enum
 
 from verifier.engine import unknowns
 from verifier.engine.conditions import Item, Normal, alike, conjuncts, is_limit
+from verifier.engine.instances import EachTrip
 from verifier.engine.obligations import Obligation, known_at, known_of_trips, simplify
 from verifier.engine.weakest import Weakest, of_given, of_inputs, weakest
 from verifier.records import dataclass, field, replace
@@ -127,7 +128,25 @@ def gathered(verdicts: list[Verdict]) -> list[Verdict]:
             out[position] = replace(
                 verdicts[position], kind=VerdictKind.GATHERED, model=None, query=None
             )
-    return _said_once(out)
+    return _without_followers(_said_once(out))
+
+
+def _without_followers(verdicts: list[Verdict]) -> list[Verdict]:
+    """The verdicts without what comes of an operand that no input gets past.
+
+    What would have been written or read there is not known before it is mended.
+    """
+    fatal = [
+        v.obligation.check.span
+        for v in verdicts
+        if v.kind is VerdictKind.ALWAYS and v.cap == "error" and not v.obligation.rule.silent
+    ]
+    return [
+        replace(v, kind=VerdictKind.GATHERED, model=None, query=None)
+        if v.kind.violated and any(s.holds(f) for s in v.obligation.check.follows for f in fatal)
+        else v
+        for v in verdicts
+    ]
 
 
 def _said_once(verdicts: list[Verdict]) -> list[Verdict]:
@@ -271,16 +290,23 @@ class Discharger:
             return verdict
         trips = verdict.obligation.trips or self.run.trips()
         model = self.solver.minimize(verdict.query, verdict.model, trips)
-        demands = known_of_trips(self.run.trace.assumptions, verdict.obligation)
+        demands = self._of_trips(verdict.obligation)
         if demands.broken(self.solver, model) is not None:
             return verdict
         return replace(verdict, model=model)
 
     def _facts(self, obligation: Obligation) -> tuple[Bool, ...]:
         local = obligation.local_facts
-        known = known_at(self.run.trace.assumptions, obligation)
+        trace = self.run.trace
+        known = known_at((*trace.assumptions, *trace.survived), obligation)
         extra = (*self._learned_for(obligation), *(a.condition for a in self._inferred))
         return (*simplify((*known, *extra), local), *dict.fromkeys(local))
+
+    def _of_trips(self, obligation: Obligation) -> EachTrip:
+        """What is demanded in other trips, and which of those before Python has come through."""
+        trace = self.run.trace
+        through = [each for each in trace.survived if each.order < obligation.order]
+        return known_of_trips((*trace.assumptions, *through), obligation)
 
     def _one(self, obligation: Obligation, proved: set[tuple[int, ...]]) -> Verdict:
         check = obligation.check
@@ -318,7 +344,7 @@ class Discharger:
         self, obligation: Obligation, facts: tuple[Bool, ...], answer: Answer
     ) -> tuple[tuple[Bool, ...], Answer]:
         """A refutation by inputs that what is demanded in each trip of a loop does not exclude."""
-        demands = known_of_trips(self.run.trace.assumptions, obligation)
+        demands = self._of_trips(obligation)
         told = demands.instances()
         for _ in range(_BROKEN if told else 0):
             facts = (*facts, *simplify(told, obligation.local_facts))

@@ -445,8 +445,8 @@ class ConcreteMachine(Numbering):
     ) -> None:
         """Nothing: what is not known ahead is known here, or shows as a symbol that is left."""
 
-    def unmodelled(self, name: str, span: Span) -> None:
-        raise UnsupportedError(f"`{name}` is not modelled", span)
+    def unmodelled(self, name: str, span: Span, lost: str = "") -> None:
+        raise UnsupportedError(lost or f"`{name}` is not modelled", span)
 
     def grid(self, axis: int) -> tuple[Expr, Expr]:
         program = self.program

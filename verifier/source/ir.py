@@ -22,6 +22,12 @@ class Span:
     end_line: int
     end_column: int
 
+    def holds(self, other: Span) -> bool:
+        """Whether another region lies inside of this one."""
+        first, last = (self.line, self.column), (self.end_line, self.end_column)
+        starts, ends = (other.line, other.column), (other.end_line, other.end_column)
+        return self.path == other.path and first <= starts and ends <= last
+
 
 @dataclass(frozen=True, slots=True)
 class Node:

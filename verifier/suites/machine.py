@@ -193,7 +193,7 @@ class SuiteVM(VM):
         """What has no model gives something unknown, and does nothing else."""
         return Opaque(reason)
 
-    def unmodelled(self, name: str, span: Span) -> None:
+    def unmodelled(self, name: str, span: Span, lost: str = "") -> None:
         """Nothing is judged."""
 
     def caller_gives(self, span: Span, demanded: str = "") -> None:

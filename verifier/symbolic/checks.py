@@ -50,6 +50,8 @@ class Check:
     #: where the predicate is of several things: a check of each; a violation is told by the first
     #: that the counterexample breaks
     told: tuple[Check, ...] = ()
+    #: where the operands stand that it is a matter of: what always fails there fails first
+    follows: tuple[Span, ...] = ()
 
 
 class Details(TypedDict, total=False):

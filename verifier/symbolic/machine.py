@@ -130,8 +130,11 @@ class Machine(Protocol):
         """Enter an approximation into the ledger."""
         ...
 
-    def unmodelled(self, name: str, span: Span) -> None:
-        """Say that a device call has no model; the kernel cannot be called verified then."""
+    def unmodelled(self, name: str, span: Span, lost: str = "") -> None:
+        """Say that a device call has no model; the kernel cannot be called verified then.
+
+        ``lost``: what of a call that has one is not followed.
+        """
         ...
 
     def grid(self, axis: int) -> tuple[Expr, Expr]:

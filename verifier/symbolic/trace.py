@@ -6,7 +6,7 @@ The interpreter (or the executor, on plain numbers) produces these; rules read t
 from __future__ import annotations
 
 from enum import Enum
-from typing import Final
+from typing import Final, NamedTuple
 
 from verifier.hardware.capabilities import Capability
 from verifier.hardware.engines import Engine
@@ -104,6 +104,8 @@ class AssumptionKind(Enum):
     INFERRED = "inferred"
     #: program indices lie in the grid
     GRID = "grid"
+    #: no demand: what follows runs where Python has not raised the error that is reported before
+    SURVIVED = "survived"
 
 
 #: why something was not done
@@ -172,6 +174,28 @@ class Block:
     within: Span
 
 
+class Unmodelled(NamedTuple):
+    """A device call whose effects are not known: it has no description, or an operand is lost."""
+
+    name: str
+    span: Span
+    #: what of a call with a description is not followed
+    lost: str = ""
+
+    @property
+    def said(self) -> str:
+        """Why nothing is known of it, as a reason."""
+        return self.lost or f"`{self.name}` is not modelled"
+
+    def may(self, what: str) -> str:
+        """Why something is not decided: what the call may do."""
+        return (
+            f"{self.lost}: the call {what}"
+            if self.lost
+            else f"`{self.name}` has no model: it {what}"
+        )
+
+
 @dataclass(slots=True)
 class Trace:
     """Everything one kernel run produced, in program order."""
@@ -186,6 +210,8 @@ class Trace:
     #: value of ``return``: the returned views, each under its path condition
     returns: list[tuple[tuple[Bool, ...], tuple[View, ...], Span]] = field(default_factory=list)
     assumptions: list[Assumption] = field(default_factory=list)
+    #: that an error of Python's, which is reported on its own, was not raised
+    survived: list[Assumption] = field(default_factory=list)
     ledger: list[LedgerEntry] = field(default_factory=list)
     grid: tuple[Loop, ...] = ()
     #: how the kernel asks for the sizes of its axes
@@ -196,7 +222,7 @@ class Trace:
     mutable: set[str] = field(default_factory=set)
     #: `if` statements that indices decide, whose tensors stay inside, by place (NKI Beta 1)
     blocks: dict[Span, Block] = field(default_factory=dict)
-    unmodelled: list[tuple[str, Span]] = field(default_factory=list)
+    unmodelled: list[Unmodelled] = field(default_factory=list)
     calls: int = 0
     #: some path ends in an error of Python's that is reported on its own
     dies: bool = False

@@ -205,14 +205,14 @@ def _scopes(trace: Trace, target: Target) -> Iterator[Check]:
         return
     for operation in trace.operations:
         seen: set[int] = set()
-        for _, view in (*operation.reads, *operation.writes):
+        for role, view in (*operation.reads, *operation.writes):
             storage = view.storage
             if storage.kind in _MADE and id(storage) not in seen:
                 seen.add(id(storage))
-                yield from _reached(trace, operation, view)
+                yield from _reached(trace, operation, role, view)
 
 
-def _reached(trace: Trace, operation: Operation, view: View) -> Iterator[Check]:
+def _reached(trace: Trace, operation: Operation, role: str, view: View) -> Iterator[Check]:
     """A tensor is used within the block that it is made in."""
     storage = view.storage
     around = {loop.span for loop in operation.loops}
@@ -228,7 +228,7 @@ def _reached(trace: Trace, operation: Operation, view: View) -> Iterator[Check]:
     name = tensor_name(storage)
     yield Check(
         predicate=E.FALSE,
-        span=operation.span,
+        span=operation.span_of(role),
         text=f"{name} is used where it is made",
         message=f"`{name}` is used outside of {block} that it is made in",
         facts=kit.catalogue(("LP13", "E19")),

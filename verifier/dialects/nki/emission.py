@@ -181,8 +181,9 @@ def perform(
         if name != "mask":
             _gather(machine, instruction, name, operand, mask, text, gathered)
     if gathered.lost:
-        machine.approximate(LedgerKind.OPAQUE, f"an operand of `{text}` is not followed", span)
-        machine.unmodelled(spoken(instruction.name), span)
+        lost = f"an operand of `{text}` is not followed"
+        machine.approximate(LedgerKind.OPAQUE, lost, span)
+        machine.unmodelled(spoken(instruction.name), span, lost)
         return Opaque(f"the result of {text} with operands that are not followed")
     if instruction.name.startswith("language."):
         _mark_intermediates(gathered.reads, span)
@@ -292,7 +293,7 @@ def _unknown_result(
             help=("compute it in Python, or give it a tile",),
         )
         return Missing(f"the result of {text}", api=True)
-    machine.unmodelled(spoken(instruction.name), span)
+    machine.unmodelled(spoken(instruction.name), span, f"the shape of `{text}` is not known")
     return Opaque(f"the result of {text}, whose shape is not known")
 
 

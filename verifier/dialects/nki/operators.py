@@ -120,7 +120,8 @@ def store(
     if not scalar:
         view = machine.as_view(value, value_span)
         if view is None:
-            machine.unmodelled("assignment of a value that is not followed", value_span)
+            lost = "the value that is assigned is not followed"
+            machine.unmodelled("assignment", value_span, lost)
             return
         compared(machine, view)
         view = views.use(machine, view, mask, value_span)

@@ -77,7 +77,8 @@ class OkkDialect(WithoutTensors):
         if not bound.complete:
             return Opaque(f"the result of `{call.text}` without its arguments")
         if not bound.followed:
-            machine.unmodelled(isa.spoken(instruction), call.span)
+            lost = f"an argument of `{call.text}` is not followed"
+            machine.unmodelled(isa.spoken(instruction), call.span, lost)
             return Opaque(f"the result of `{call.text}` with arguments that are not followed")
         if instruction.name in isa.ANSWERS:
             return host.answer(machine, instruction, bound, call)

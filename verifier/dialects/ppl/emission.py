@@ -33,10 +33,9 @@ def perform(machine: Machine, instruction: Instruction, bound: Bound, call: Call
     for parameter in bound.signature.parameters:
         operand, role = operands.get(parameter.name), tensors.get(parameter.name)
         if operand is not None and role is not None and _lost(role, parameter, operand):
-            machine.approximate(
-                LedgerKind.OPAQUE, f"an operand of `{call.text}` is not followed", call.span
-            )
-            machine.unmodelled(instruction.name, call.span)
+            lost = f"an operand of `{call.text}` is not followed"
+            machine.approximate(LedgerKind.OPAQUE, lost, call.span)
+            machine.unmodelled(instruction.name, call.span, lost)
             return Opaque(f"the result of {call.text} with operands that are not followed")
     for name, operand in operands.items():
         if name in tensors:

@@ -141,6 +141,7 @@ class Faults(Paths):
             self.assume(E.not_(when), fault.text, fault.span, AssumptionKind.ASSERT)
         else:
             self._blamed(fault, when)
+            self.survive(E.not_(when), fault.span)
         if when is E.TRUE or self.decide(when) is True:
             if fault.demand or fault.foreign:
                 raise Ended

@@ -237,6 +237,7 @@ class Paths(State):
             len(t.ledger),
             len(t.unmodelled),
             len(self.checks),
+            len(t.survived),
         )
         landed = tuple(len(landing.escapes) for landing in self.landings)
         return Mark(
@@ -266,6 +267,7 @@ class Paths(State):
         del t.ledger[mark.lengths[3] :]
         del t.unmodelled[mark.lengths[4] :]
         del self.checks[mark.lengths[5] :]
+        del t.survived[mark.lengths[6] :]
         for landing, length in zip(self.landings, mark.landed, strict=False):
             del landing.escapes[length:]
         self._names = dict(mark.names)

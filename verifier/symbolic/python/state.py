@@ -21,7 +21,15 @@ from verifier.symbolic.python.flow import AbortedRunError, Frame, HostCheck, Lan
 from verifier.symbolic.python.heap import Box, Heap, Scope
 from verifier.symbolic.python.inputs import Inputs, Parameter
 from verifier.symbolic.tensors import Loop, LoopKind, Storage
-from verifier.symbolic.trace import LATE, Assumption, AssumptionKind, LedgerEntry, LedgerKind, Trace
+from verifier.symbolic.trace import (
+    LATE,
+    Assumption,
+    AssumptionKind,
+    LedgerEntry,
+    LedgerKind,
+    Trace,
+    Unmodelled,
+)
 from verifier.symbolic.values import Opaque, Ref
 
 if TYPE_CHECKING:
@@ -169,6 +177,16 @@ class State(Numbering):
                 Assumption(condition, text, span, kind, self.next_order(), everywhere, guard)
             )
 
+    def survive(self, condition: Bool, span: Span) -> None:
+        """What follows on the path runs only where ``condition`` holds: else Python ends the run.
+
+        It narrows no path: what such a run would have done is not missing, nobody comes to miss it.
+        """
+        guard = E.and_(*self._path, *(loop.within for loop in self._loops))
+        condition = E.implies(guard, condition)
+        kind, order = AssumptionKind.SURVIVED, self.next_order()
+        self.trace.survived.append(Assumption(condition, "", span, kind, order, guard=guard))
+
     def check(
         self,
         rule: str,
@@ -216,10 +234,14 @@ class State(Numbering):
         """The caller is to give what takes what is done with it: listed, and not checked."""
         self.approximate(LedgerKind.CALLER, f"`{self.text(span)}` {demanded}", span)
 
-    def unmodelled(self, name: str, span: Span) -> None:
-        """Say that a device call has no model; the kernel cannot be called verified then."""
-        if (name, span) not in self.trace.unmodelled:
-            self.trace.unmodelled.append((name, span))
+    def unmodelled(self, name: str, span: Span, lost: str = "") -> None:
+        """Say that a device call has no model; the kernel cannot be called verified then.
+
+        ``lost``: what of a call that has one is not followed.
+        """
+        known = any((call.name, call.span) == (name, span) for call in self.trace.unmodelled)
+        if not known:
+            self.trace.unmodelled.append(Unmodelled(name, span, lost))
 
     def unknown_int(self, reason: str, span: Span) -> Expr:
         """An integer that is not followed."""
