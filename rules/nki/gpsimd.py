@@ -286,7 +286,7 @@ def _topk(op: Operation, target: Target) -> Iterator[Check]:
             "idx_dst",
             E.and_(
                 E.eq(values.partitions, indices.partitions),
-                E.eq(values.free, indices.free),
+                kit.same_shape(values.shape, indices.shape),
                 kit.divisible(values.partitions, target.core_partitions),
             ),
             f"val_dst and idx_dst have one shape, with a multiple of {target.core_partitions} "

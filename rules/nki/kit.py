@@ -81,10 +81,14 @@ def sized(op: Operation, name: str, words: str = "") -> Iterator[Check]:
     of = op.view(shape.of) if isinstance(shape, Sized) else None
     if not isinstance(shape, Sized) or view is None or of is None:
         return
+    fits = E.and_(E.eq(view.partitions, shape.rows(of)), E.eq(view.free, shape.columns(of)))
+    extents = None if shape.extents is None else shape.extents(of)
+    if extents is not None:
+        fits = E.and_(fits, same_shape(view.shape, extents))
     yield check(
         op,
         name,
-        E.and_(E.eq(view.partitions, shape.rows(of)), E.eq(view.free, shape.columns(of))),
+        fits,
         f"{name} has {shape.words}",
         f"{name} does not have {words or shape.words}",
         shape.fact,

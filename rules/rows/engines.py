@@ -619,6 +619,15 @@ CORES: Final = (
         "sendrecv", "SRV02", _GOT.format("float32") + _SENT.format("{{39||40}}"), api="0.6"
     )._replace(cores=2),
     beside(
+        "sendrecv",
+        "SRV02",
+        "parts = nl.ndarray((96, {{5, 8||40}}), dtype=nl.float32, buffer=nl.sbuf)\n"
+        "nisa.memset(dst=parts, value=1.0)\n"
+        + _GOT.format("float32")
+        + _SENT.format("40").replace("a_t", "parts"),
+        api="0.4",
+    )._replace(cores=2),
+    beside(
         "operand-dtype", "SRV02", _GOT.format("{{int32||float32}}") + _SENT.format("40")
     )._replace(cores=2),
     beside(

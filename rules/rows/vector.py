@@ -486,6 +486,13 @@ GATHERS: Final = (
         "a: float32[96, 40], i: int32[1, 40]",
     ),
     beside(
+        "gpsimd-result-shape",
+        "SQB01",
+        made("s", "1, {{40, 2||2, 40}}", "int32") + "nisa.sequence_bounds(dst=s, segment_ids=i_t)",
+        "a: float32[96, 40], i: int32[1, 40]",
+        "0.6",
+    ),
+    beside(
         "operand-dtype",
         "SQB02",
         made("s", "1, 2, 40", "{{uint32||int32}}") + "nisa.sequence_bounds(dst=s, segment_ids=i_t)",
@@ -539,6 +546,15 @@ GATHERS: Final = (
         "TPK02",
         made("v", "96, {{9||8}}", "bfloat16")
         + made("n", "96, 8", "uint32")
+        + "nisa.topk(val_dst=v, idx_dst=n, src=b_t, n=640)",
+        "a: float32[96, 40], b: bfloat16[96, 40]",
+        "0.6",
+    ),
+    beside(
+        "gather-shape",
+        "TPK02",
+        made("v", "96, 8", "bfloat16")
+        + made("n", "96, {{2, 4||8}}", "uint32")
         + "nisa.topk(val_dst=v, idx_dst=n, src=b_t, n=640)",
         "a: float32[96, 40], b: bfloat16[96, 40]",
         "0.6",

@@ -206,13 +206,18 @@ class Crossed:
 
 @dataclass(frozen=True, slots=True)
 class Sized:
-    """So many partitions and elements as follow from another operand; ``words``: as one says it."""
+    """So many partitions and elements as follow from another operand; ``words``: as one says it.
+
+    ``extents``: the whole shape, where more than its size is documented; None: of this one it is
+    not.
+    """
 
     of: str
     rows: Callable[[View], Expr]
     columns: Callable[[View], Expr]
     words: str
     fact: str
+    extents: Callable[[View], tuple[Expr, ...] | None] | None = None
 
 
 Shape: TypeAlias = (

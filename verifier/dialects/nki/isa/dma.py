@@ -211,6 +211,7 @@ SENDRECV: Final = Instruction(
                 lambda src: src.free,
                 "the shape of src",
                 "NKI-SRV02",
+                lambda src: src.shape,
             ),
             same_dtype=SameType("src", "NKI-SRV02", "0.2"),
         ),

@@ -455,8 +455,9 @@ SEQUENCE_BOUNDS: Final = Instruction(
                 "segment_ids",
                 lambda segment_ids: E.const(1),
                 lambda segment_ids: segment_ids.free * 2,
-                "1 partition and two elements for each segment id",
+                "1 partition, a row of starts and one of ends",
                 "NKI-SQB01",
+                lambda ids: (E.const(1), E.const(2), ids.shape[1]) if ids.rank == 2 else None,
             ),
         ),
         tile(
