@@ -84,6 +84,9 @@ class _Results:
             for number, section in enumerate(flow.sections(trace))
             for op, _ in section.all()
         }
+        #: by the writes: whether they are made of something; and where they are in any iteration
+        self._meant: dict[int, bool] = {}
+        self._all = [(use, flow.anywhere(use, 0)) for use in self.table.writes]
 
     @property
     def made(self) -> Iterator[Use]:
@@ -97,10 +100,15 @@ class _Results:
     def _means(self, write: Use) -> bool:
         """Whether it is made of something: what is made of nothing that was written is no loss, and
         a fault where it decides."""
-        taken = [read for read in self.table.reads if read.operation is write.operation]
-        others = [use for use in self.table.writes if use.operation is not write.operation]
-        anywhere = [found for use in others if (found := flow.anywhere(use, 0)) is not None]
-        return all(any(not self._apart(read, use) for use in anywhere) for read in taken)
+        if id(write) not in self._meant:
+            taken = [read for read in self.table.reads if read.operation is write.operation]
+            self._meant[id(write)] = all(self._written(read) for read in taken)
+        return self._meant[id(write)]
+
+    def _written(self, read: Use) -> bool:
+        """Whether another operation may have written what one reads."""
+        others = (found for use, found in self._all if use.operation is not read.operation)
+        return any(found is not None and not self._apart(read, found) for found in others)
 
     def lost(self, write: Use) -> Iterator[Check]:
         """The first write over all of a result that nothing may have read by then."""

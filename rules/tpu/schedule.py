@@ -11,11 +11,13 @@ from rules.tpu.kit import function, words
 from verifier.dialects.names import OKK
 from verifier.hardware.chips import Chip
 from verifier.hardware.engines import Engine
-from verifier.rulebase import On, Rule, register
+from verifier.records import replace
+from verifier.rulebase import Monitor, On, Rule, register
 from verifier.symbolic import expr as E
 from verifier.symbolic.checks import Check, Note
 from verifier.symbolic.expr import Bool
 from verifier.symbolic.instruction import Trait
+from verifier.symbolic.memory.events import Issued, Marked, Stretch
 from verifier.symbolic.memory.lives import exclusive
 from verifier.symbolic.tensors import Loop
 from verifier.symbolic.trace import Operation, Trace
@@ -29,12 +31,29 @@ _MARKS = frozenset({Trait.STARTS_PARALLEL, Trait.ENDS_PARALLEL, Trait.POLLS})
 
 def races(trace: Trace, chip: Chip) -> Iterable[Check]:
     """Per section and pair of a transfer and a computation: no memory in common that is written."""
+    yield from _races(trace, chip)
+
+
+def races_in_run(event: Stretch, chip: Chip) -> Iterator[Check]:
+    """As :func:`races`, of what a run has added to its sections."""
+    trace = event.trace
+    if event.cut:
+        trace = replace(trace, operations=flow.from_whole_sections(trace))
+    for check in _races(trace, chip, event.since):
+        if check.predicate is not E.TRUE:
+            yield check
+
+
+def _races(trace: Trace, chip: Chip, since: int | None = None) -> Iterator[Check]:
+    """``since``: only with operations from this order on."""
     for section in sections(trace):
         everything = section.all()
         transfers = [item for item in everything if item[0].engine is Engine.GDMA]
         computations = [item for item in everything if item[0].engine is Engine.BDC]
         for one, shifted in transfers:
             for other, moved in computations:
+                if since is not None and max(one.order, other.order) < since:
+                    continue
                 if shifted != moved or not exclusive(one.path, other.path):
                     yield from _race(chip, section, one, other, shifted, moved)
 
@@ -134,6 +153,7 @@ register(
         facts=("OKK-X05", "OKK-X06", "OKK-X07", "OKK-X04"),
         on=On.TRACE,
         check=races,
+        monitors=(Monitor(Stretch, races_in_run),),
         dialects=(OKK,),
         sources=("OKKernel manual, programming_device",),
         failing=_RACE[0],
@@ -151,18 +171,36 @@ def nesting(trace: Trace, chip: Chip) -> Iterable[Check]:
     active = mode.walk(marks, 0, E.FALSE, tell=True)
     yield from mode.checks
     if active is not E.FALSE and mode.opened is not None:
-        yield Check(
-            predicate=E.not_(active),
-            span=mode.opened.span,
-            text="the parallel section ends",
-            message="this parallel section never ends",
-            facts=("OKK-X03",),
-            help=("a section is `with okk.parallel():`, which always ends",),
-            exact=mode.stable,
-            reason="" if mode.stable else _UNSTABLE,
-            path=(),
-            order=marks[-1].order,
-        )
+        yield _goes_on(mode.opened, active, mode.stable, marks[-1].order)
+
+
+def marked(event: Marked, chip: Chip) -> Iterator[Check]:
+    """As :func:`nesting`, of a call of a run."""
+    mode = _Mode()
+    mode.opened = event.section
+    mode.walk([event.operation], 0, E.truth(event.section is not None), tell=True)
+    yield from mode.checks
+
+
+def left_open(event: Issued, chip: Chip) -> Iterator[Check]:
+    """The parallel section that a run has begun has ended with it."""
+    if event.section is not None:
+        yield _goes_on(event.section, E.TRUE, True, event.last.order)
+
+
+def _goes_on(opened: Operation, active: Bool, stable: bool, order: int) -> Check:
+    return Check(
+        predicate=E.not_(active),
+        span=opened.span,
+        text="the parallel section ends",
+        message="this parallel section never ends",
+        facts=("OKK-X03",),
+        help=("a section is `with okk.parallel():`, which always ends",),
+        exact=stable,
+        reason="" if stable else _UNSTABLE,
+        path=(),
+        order=order,
+    )
 
 
 _UNSTABLE = "whether parallel mode is active depends on several iterations"
@@ -265,6 +303,7 @@ register(
         facts=("OKK-X03",),
         on=On.TRACE,
         check=nesting,
+        monitors=(Monitor(Marked, marked), Monitor(Issued, left_open)),
         dialects=(OKK,),
         sources=("OKKernel manual, common",),
         failing=_NESTING[0],
@@ -287,16 +326,7 @@ def begins_and_ends(trace: Trace, chip: Chip) -> Iterable[Check]:
         return
     first, last = work[0], work[-1]
     starts = [op for op in ops if Trait.INITIALISES in kit.traits(op) and op.order < first.order]
-    yield Check(
-        predicate=_certain(starts, first),
-        span=first.span,
-        text="`initialize` comes first",
-        message=f"`{function(first)}` before `initialize`",
-        facts=("OKK-X01",),
-        help=("call okk.initialize() at the beginning of the kernel",),
-        path=first.path,
-        order=first.order,
-    )
+    yield _begins(first, _certain(starts, first))
     if trace.dies:  # a path that an error of Python's ends comes to no poll
         return
     told: set[tuple[int, ...]] = set()
@@ -307,17 +337,40 @@ def begins_and_ends(trace: Trace, chip: Chip) -> Iterable[Check]:
         told.add(key)
         polls = (other for other in ops if Trait.POLLS in kit.traits(other))
         ends = [other for other in polls if other.order > op.order]
-        yield Check(
-            predicate=_certain(ends, op),
-            span=op.span,
-            text=f"`poll` comes after the last operation, `{function(op)}`",
-            message=f"the kernel ends without waiting for `{function(op)}`",
-            facts=("OKK-X02",),
-            given=flow.within(op.loops),
-            help=("call okk.poll() at the end of every path through the kernel",),
-            path=op.path,
-            order=last.order + 1,
-        )
+        yield _ends(op, _certain(ends, op), last)
+
+
+def begun_and_ended(event: Issued, chip: Chip) -> Iterator[Check]:
+    """As :func:`begins_and_ends`, of a run."""
+    yield _begins(event.first, E.truth(event.prepared))
+    yield _ends(event.last, E.truth(event.awaited), event.last)
+
+
+def _begins(first: Operation, holds: Bool) -> Check:
+    return Check(
+        predicate=holds,
+        span=first.span,
+        text="`initialize` comes first",
+        message=f"`{function(first)}` before `initialize`",
+        facts=("OKK-X01",),
+        help=("call okk.initialize() at the beginning of the kernel",),
+        path=first.path,
+        order=first.order,
+    )
+
+
+def _ends(op: Operation, holds: Bool, last: Operation) -> Check:
+    return Check(
+        predicate=holds,
+        span=op.span,
+        text=f"`poll` comes after the last operation, `{function(op)}`",
+        message=f"the kernel ends without waiting for `{function(op)}`",
+        facts=("OKK-X02",),
+        given=flow.within(op.loops),
+        help=("call okk.poll() at the end of every path through the kernel",),
+        path=op.path,
+        order=last.order + 1,
+    )
 
 
 def _certain(candidates: list[Operation], op: Operation) -> Bool:
@@ -364,6 +417,8 @@ register(
         facts=("OKK-X01", "OKK-X02"),
         on=On.TRACE,
         check=begins_and_ends,
+        monitors=(Monitor(Issued, begun_and_ended),),
+        silent=True,
         dialects=(OKK,),
         sources=("OKKernel manual, common",),
         failing=_POLLED[0],

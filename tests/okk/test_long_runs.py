@@ -1,4 +1,4 @@
-"""Overwritten tensors are found in runs however many operations went before."""
+"""What is wrong at the end of a run is found however many operations went before."""
 
 from __future__ import annotations
 
@@ -60,3 +60,66 @@ def test_the_last_operations_are_judged(
     said = capsys.readouterr().out
     assert ("okk-live-overlap" in said) is overlap, said
     assert ended == (1 if overlap else 0)
+
+
+STEPS = """\
+import okk
+
+
+@okk.kernel
+def steps(y: okk.SystemAddr, x: okk.SystemAddr, trips: int, late: int):
+    shape = okk.dim4(1, 64, 3, 8)
+    {begin}
+    for i in range(trips):
+        okk.parallel_start()
+        okk.gdma_32bit_cpy_S2L(0, x, shape, None, None)
+        {body}
+        okk.parallel_end()
+        okk.gdma_32bit_cpy_L2S(y, 0, shape, None, None)
+    {end}
+"""
+RIGHT = {"begin": "okk.initialize()", "body": "pass", "end": "okk.poll()"}
+FAULTS = [
+    ({}, ""),
+    ({"begin": "pass"}, "okk-missing-poll"),
+    ({"end": "pass"}, "okk-missing-poll"),
+    (
+        {"end": "okk.poll()\n    okk.gdma_32bit_cpy_L2S(y, 0, shape, None, None)"},
+        "okk-missing-poll",
+    ),
+    ({"end": "okk.parallel_start()"}, "okk-parallel-nesting"),
+    ({"end": "okk.parallel_end()\n    okk.poll()"}, "okk-parallel-nesting"),
+    (
+        {"body": "if i == trips - 1:\n            okk.bdc_neg(4096, 0, shape, None, None)"},
+        "okk-parallel-race",
+    ),
+    (
+        # the two are apart by more operations than are kept otherwise
+        {
+            "body": "if i == trips - 1:\n"
+            "            okk.bdc_32bit_set_C(9216, okk.x32.fp32(0.0), shape, None)\n"
+            "            for k in range(late):\n"
+            "                okk.gdma_32bit_cpy_S2L(k % 9 * 1024, x, shape, None, None)\n"
+            "            okk.gdma_32bit_cpy_S2L(9216, x, shape, None, None)"
+        },
+        "okk-parallel-race",
+    ),
+]
+
+
+@pytest.mark.parametrize("trips", [2, 25, 60])
+@pytest.mark.parametrize(("change", "rule"), FAULTS)
+def test_the_order_of_a_long_run_is_judged(
+    change: dict[str, str],
+    rule: str,
+    trips: int,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    path = tmp_path / "kernel.py"
+    path.write_text(STEPS.format(**{**RIGHT, **change}), encoding="utf-8")
+    given = [f"--arg={name}=fp32[64,3,8]" for name in "yx"]
+    given += [f"--arg=trips={trips}", "--arg=late=250"]
+    ended = main(["run", f"{path}::steps", *given, "--shapes-only"])
+    said = capsys.readouterr().out
+    assert (f"error[{rule}]" in said) if rule else ended == 0, said

@@ -228,6 +228,8 @@ def _tell(reply: Reply, name: str, path: str) -> int:
     click.echo(f"{options.glyphs.ok} {name}: no violations ({count}, {api})")
     for number, (dtype, shape) in enumerate(reply.outputs):
         click.echo(f"  out{number}: {dtype}[{', '.join(map(str, shape))}]")
+    if reply.unsettled:
+        click.echo(f"  not decided in this run: {', '.join(reply.unsettled)}")
     return _PASSED
 
 

@@ -18,7 +18,7 @@ from verifier.executor.findings import MisuseError, UnsupportedError, ViolationE
 from verifier.executor.flow import Origins
 from verifier.executor.memory import Bound, Memory, Template
 from verifier.executor.programs import Plans, Program
-from verifier.executor.recent import RecentOperations
+from verifier.executor.recent import Progress, RecentOperations
 from verifier.executor.records import Record
 from verifier.executor.watch import WATCHED, Watch
 from verifier.hardware import dtypes as dt
@@ -37,6 +37,7 @@ from verifier.symbolic.lanes import SystemAddress
 from verifier.symbolic.memory.events import (
     Added,
     Filled,
+    Issued,
     Life,
     Origin,
     Returned,
@@ -199,6 +200,7 @@ class ConcreteMachine(Numbering):
         self.trace: list[Operation] = []
         self.storages: list[Storage] = []
         self.recent = self._recent_operations()
+        self.progress = Progress(self.meet) if Issued in self.rules.monitors else None
         self._accused: list[tuple[Rule, Storage]] = []  # results: what becomes of them decides
         known = plans if plans is not None else Plans()
         self.plans, self.kept = known.calls, known.kept
@@ -347,8 +349,11 @@ class ConcreteMachine(Numbering):
         self.emitted += 1
         if self.traced:
             self.trace.append(operation)
+        if self.progress is not None:
+            self.progress.add(operation)
         if self.recent is not None:
-            self.recent.add(operation)
+            section = self.progress.section if self.progress is not None else None
+            self.recent.add(operation, section)
         self.judge_operation(operation)
         self._execute(self, operation)
 

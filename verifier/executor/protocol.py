@@ -53,7 +53,8 @@ class Request:
 class Reply:
     """What came of it. ``ended``: kind, message, path, line (0: no line).
 
-    ``doubts``: findings, if a check of all inputs has them, too.
+    ``doubts``: findings, if a check of all inputs has them, too. ``unsettled``: rules that were not
+    decided everywhere in the run.
     """
 
     diagnostics: list[report.Diagnostic] = field(default_factory=list)
@@ -62,6 +63,7 @@ class Reply:
     outputs: list[tuple[str, tuple[int, ...]]] = field(default_factory=list)
     api_version: str = ""
     operations: int = 0
+    unsettled: list[str] = field(default_factory=list)
 
     def write(self, path: Path) -> None:
         part = path.with_suffix(".part")

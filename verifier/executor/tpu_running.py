@@ -32,6 +32,7 @@ from verifier.symbolic.memory.events import (
     LaneLife,
     LanesLived,
     SharedLived,
+    Stretch,
     Wasted,
 )
 from verifier.symbolic.memory.sizes import lane_bytes, whole_bytes
@@ -182,8 +183,15 @@ def finish(machine: ConcreteMachine, given: Given, span: Span) -> None:
                 continue
             for check in rulebase.run(rule, machine.hardware, trace):
                 machine.judge(rule, check)
+    else:
+        left = (rule for rule in machine.rules.trace if not rule.monitors)
+        machine.unsettled |= {r.id for r in left if r.replayed.shown is not Shown.NEVER}
     if machine.recent is not None:
         machine.recent.tell()
+        if machine.recent.lost:
+            machine.unsettled |= {rule.id for rule, _ in machine.rules.monitors.get(Stretch, ())}
+    if machine.progress is not None:
+        machine.progress.tell()
     capacity(machine)
     _filled(machine, given, span)
     if not any(True for _ in given.results()):

@@ -133,6 +133,8 @@ def _carry_out(request: Request, reply: Reply) -> dict[str, Any]:
     reply.diagnostics = outcome.diagnostics
     reply.doubts = outcome.doubts
     reply.operations = outcome.operations
+    if session.machine is not None:
+        reply.unsettled = sorted(session.machine.unsettled)
     if outcome.ended is not None:
         kind, message, span = outcome.ended
         reply.ended = (kind, message, span.path if span else "", span.line if span else 0)

@@ -372,6 +372,33 @@ class Stretch:
 
 
 @dataclass(frozen=True, slots=True)
+class Marked:
+    """A call of a run that begins, ends or waits for what is done side by side, before it is made.
+
+    ``section``: the call that has begun the parallel section that it is in.
+    """
+
+    operation: Operation
+    section: Operation | None
+
+
+@dataclass(frozen=True, slots=True)
+class Issued:
+    """The work that a run has given to the engines of a TPU, when it is over.
+
+    ``first``, ``last``: of all of it. ``prepared``: the device was initialised before the first;
+    ``awaited``: something waited after the last. ``section``: the call that has begun a parallel
+    section that goes on.
+    """
+
+    first: Operation
+    last: Operation
+    prepared: bool
+    awaited: bool
+    section: Operation | None
+
+
+@dataclass(frozen=True, slots=True)
 class LanesLived:
     """The tensors in the lanes during a run, or during its beginning."""
 
