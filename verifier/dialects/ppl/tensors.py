@@ -397,7 +397,15 @@ def reinterpret(machine: Machine, view: View, call: Call) -> object:
         steps = four(machine, strides, "the stride of the view")
         if steps is not None:
             out = _stepped(machine, replace(out, strides=steps), strides.span)
+    if out is not view and out.base is view and not _as_large(machine, out, view):
+        out = replace(out, base=None)  # it leaves some of these bytes out
     return replace(out, span=call.span)
+
+
+def _as_large(machine: Machine, view: View, other: View) -> bool:
+    """Whether two views surely have as many bytes."""
+    bits, others = (each.elements * _bits(each.dtype) for each in (view, other))
+    return bits is others or machine.decide(E.eq(bits, others)) is True
 
 
 def _stepped(machine: Machine, view: View, span: Span) -> View:
