@@ -6,13 +6,14 @@ first import) starts a Python instead.
 
 from __future__ import annotations
 
-import array
 import atexit
+import contextlib
 import faulthandler
 import gc
 import json
 import os
 import pkgutil
+import shlex
 import signal
 import socket
 import subprocess
@@ -23,15 +24,16 @@ from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import IO, Final
+from typing import IO, Any, Final
 from unittest import mock
 
 import rules
 import verifier
+from tests.starter import Started
 from verifier.executor import child, loader, runner
 
 ROOT: Final = Path(__file__).resolve().parent.parent
-_STREAMS: Final = 2  # of a command: what it prints, and its errors
+_FILES: Final = 5  # of a request: itself, whom to tell, and the three streams of the command
 
 
 def tilelint(
@@ -66,18 +68,70 @@ def python(
         subprocess.TimeoutExpired: it takes longer than ``timeout`` seconds.
     """
     words = [str(argument) for argument in arguments]
-    request = {
-        "arguments": words,
-        "cwd": str(cwd),
-        "env": dict(os.environ if env is None else env),
-        "forked": forked,
-    }
+    request = _request(words, cwd, env, forked=forked)
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        streams = (out.fileno(), err.fileno())
-        status = _starter(tree).run(json.dumps(request).encode(), streams, timeout)
-        if status is None:
-            raise subprocess.TimeoutExpired(words, timeout)
+        started = Started(starter(tree), request, (0, out.fileno(), err.fileno()))
+        try:
+            status = started.ended(timeout)
+        except TimeoutError:
+            os.kill(started.pid, signal.SIGKILL)
+            started.ended(None)
+            raise subprocess.TimeoutExpired(words, timeout) from None
         return subprocess.CompletedProcess(words, status, _text(out), _text(err))
+
+
+def _request(
+    words: list[str], cwd: Path, env: Mapping[str, str] | None, **options: bool
+) -> dict[str, Any]:
+    environment = dict(os.environ if env is None else env)
+    return {"arguments": words, "cwd": str(cwd), "env": environment, **options}
+
+
+class Command(subprocess.Popen[str]):
+    """``tilelint arguments`` in a session of its own, for whoever needs its process."""
+
+    def __init__(
+        self,
+        *arguments: object,
+        cwd: Path = ROOT,
+        env: Mapping[str, str] | None = None,
+        editor: bool = False,
+        **streams: Any,
+    ) -> None:
+        """``streams``: ``stdin``, ``stdout`` and ``stderr`` as :mod:`subprocess` takes them.
+        ``editor``: what serves an editor is loaded, too."""
+        words = ["-m", "verifier", *map(str, arguments)]
+        self._request = _request(words, cwd, env, forked=True, session=True)
+        self._editor = editor
+        self._started: Started | None = None
+        super().__init__(words, text=True, **streams)
+
+    # What `Popen` leaves to those who start a process in another way: 3.10 to 3.13 agree.
+
+    def _execute_child(self, *given: Any) -> None:
+        # pairs of descriptors, this process has -1 where it goes on with its own
+        into, into_here, out_here, out, err_here, err = given[10:16]
+        streams = [own if file == -1 else file for own, file in enumerate((into, out, err))]
+        self._started = Started(starter(ROOT, self._editor), self._request, streams)
+        self.pid = self._started.pid
+        self._child_created = True
+        self._close_pipe_fds(  # type: ignore[attr-defined]
+            into, into_here, out_here, out, err_here, err
+        )
+
+    def _internal_poll(self, _deadstate: int | None = None) -> int | None:
+        if self.returncode is None and self._started is not None:
+            with contextlib.suppress(BlockingIOError):
+                self.returncode = self._started.ended(0)
+        return self.returncode
+
+    def _wait(self, timeout: float | None) -> int:
+        if self.returncode is None and self._started is not None:
+            try:
+                self.returncode = self._started.ended(timeout)
+            except (TimeoutError, BlockingIOError):
+                raise subprocess.TimeoutExpired(self.args, timeout or 0) from None
+        return self.returncode
 
 
 def _text(stream: IO[bytes]) -> str:
@@ -98,15 +152,14 @@ class KernelProcess(_Process):
     """One that the starter of commands forks."""
 
     def __init__(self, folder: str) -> None:
-        request = {"arguments": ["kernel", folder], "cwd": str(Path.cwd()), "env": {**os.environ}}
-        self._starter = _starter(ROOT)
-        self.pid = self._starter.start(json.dumps(request).encode(), (1, 2))
+        self._started = Started(starter(ROOT), _request(["kernel", folder], Path.cwd(), None))
+        self.pid = self._started.pid
         self._status: int | None = None
 
     def wait(self, timeout: float | None = None) -> int:
         if self._status is None:
             try:
-                self._status = self._starter.ended(timeout)
+                self._status = self._started.ended(timeout)
             except TimeoutError:
                 raise subprocess.TimeoutExpired("kernel", timeout or 0) from None
         return self._status
@@ -138,95 +191,62 @@ class _ForkedHere(_Process):
         return self._status
 
 
-class _Starter:
-    """A process that has loaded the command; it ends with the process that made it."""
+def script() -> str:
+    """A ``tilelint`` for scripts, whose processes have to inherit the socket of ``starter()``."""
+    words = [sys.executable, "-I", "-S", str(ROOT / "tests/starter.py"), str(starter().fileno())]
+    return f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n'
 
-    def __init__(self, tree: Path) -> None:
-        self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        with theirs:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "tests.commands", str(theirs.fileno())],
-                cwd=tree,
-                env={**os.environ, "PYTHONPATH": f"{tree}{os.pathsep}{ROOT}", "PYTHONUTF8": "1"},
-                pass_fds=[theirs.fileno()],
-            )
-        atexit.register(self._end)
 
-    def run(self, request: bytes, streams: tuple[int, ...], timeout: float) -> int | None:
-        """The exit status of a command as :mod:`subprocess` says it; None: it was stopped."""
-        pid = self.start(request, streams)
-        try:
-            return self.ended(timeout)
-        except TimeoutError:
-            os.kill(pid, signal.SIGKILL)
-            self.ended(None)
-            return None
-
-    def start(self, request: bytes, streams: tuple[int, ...]) -> int:
-        """The number of the process that carries out a request, with these descriptors."""
-        with tempfile.TemporaryFile() as asked:
-            asked.write(request)
-            asked.flush()
-            files = array.array("i", [asked.fileno(), *streams])
-            self._socket.sendmsg([b"!"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, files)])
-            return int(self._answer())
-
-    def ended(self, timeout: float | None) -> int:
-        """The exit status of the process that was started last.
-
-        Raises:
-            TimeoutError: it goes on for longer than ``timeout`` seconds.
-        """
-        self._socket.settimeout(timeout)
-        try:
-            return int(self._answer())
-        finally:
-            self._socket.settimeout(None)
-
-    def _end(self) -> None:
-        self._socket.close()
-        self._process.wait()
-
-    def _answer(self) -> bytes:
-        answer = self._socket.recv(64)
-        assert answer, f"the starter of commands ended with {self._process.wait()}"
-        return answer
+def starter(tree: Path = ROOT, editor: bool = False) -> socket.socket:
+    return _starter(tree, editor)
 
 
 @cache
-def _starter(tree: Path) -> _Starter:
-    return _Starter(tree)
+def _starter(tree: Path, editor: bool) -> socket.socket:
+    """The socket of a process that has loaded the command; it ends with the process that made it.
+
+    ``editor``: also what serves an editor.
+    """
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with theirs:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "tests.commands", str(theirs.fileno()), str(int(editor))],
+            cwd=tree,
+            env={**os.environ, "PYTHONPATH": f"{tree}{os.pathsep}{ROOT}", "PYTHONUTF8": "1"},
+            pass_fds=[theirs.fileno()],
+        )
+
+    def end() -> None:
+        ours.close()
+        process.wait()
+
+    atexit.register(end)
+    return ours
 
 
-def _serve(number: int) -> int:
+def _serve(number: int, editor: bool) -> int:
     """Fork a process for each request, until there is nobody to ask."""
     from verifier.cli.main import main
 
     for package in (rules, verifier):  # also what is loaded when it is needed
         for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-            if not found.name.startswith("verifier.lsp"):
+            if editor or not found.name.startswith("verifier.lsp"):
                 import_module(found.name)
     loader.complete()
     gc.freeze()  # what is shared with all commands is not looked through by each
+    request: dict[str, Any] | None = None
     with socket.socket(fileno=number) as asked:
-        while True:
-            data, files, _, _ = socket.recv_fds(asked, 1, 1 + _STREAMS)
+        while request is None:
+            data, files, _, _ = socket.recv_fds(asked, 1, _FILES)
             if not data:
                 return 0
-            pid = os.fork()
-            if pid == 0:
-                break
+            if os.fork() == 0:
+                request = _kept(files)
             for file in files:
                 os.close(file)
-            asked.send(str(pid).encode())
-            _, status = os.waitpid(pid, 0)
-            asked.send(str(os.waitstatus_to_exitcode(status)).encode())
-    with open(files[0], "rb") as stream:  # noqa: PTH123  # a descriptor
-        stream.seek(0)
-        request = json.loads(stream.read())
-    for descriptor, file in enumerate(files[1:], 1):
-        os.dup2(file, descriptor)
-        os.close(file)
+            with contextlib.suppress(ChildProcessError):
+                while os.waitpid(-1, os.WNOHANG)[0]:
+                    pass
     os.chdir(request["cwd"])
     os.environ.clear()
     os.environ.update(request["env"])
@@ -234,10 +254,15 @@ def _serve(number: int) -> int:
     if request["arguments"][0] == "kernel":
         os.setsid()
         child.main(request["arguments"][1])  # ends the process
+    if request.get("session"):
+        os.setsid()
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # as `__main__` says until it listens
+    _open_streams()
     if os.environ.get("PYTHONFAULTHANDLER"):
         faulthandler.enable()
     if request["forked"]:
         mock.patch.object(runner, "_start", _ForkedHere).start()
+        mock.patch.object(subprocess.Popen, "_execute_child", _analyst(editor)).start()
     form, what, *sys.argv[1:] = request["arguments"]
     if form == "-c":
         exec(what, {"__name__": "__main__"})
@@ -249,5 +274,59 @@ def _serve(number: int) -> int:
     os._exit(status)  # taking everything down that is loaded takes longer than most commands
 
 
+def _open_streams() -> None:
+    """Python asks once what kind of file each is; those of the starter stay referred to."""
+    sys.stdin = open(0, encoding="utf-8", errors="surrogateescape", closefd=False)  # noqa: SIM115
+    sys.stdout = open(1, "w", encoding="utf-8", errors="surrogateescape", closefd=False)  # noqa: SIM115
+    sys.stderr = open(2, "w", 1, encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115
+
+
+def _kept(files: list[int]) -> dict[str, Any]:
+    """The request, in the process that is to carry it out; its parent tells how it ends."""
+    pid = os.fork()
+    if pid:
+        with socket.socket(fileno=files[1]) as told:
+            for file in (files[0], *files[2:]):
+                os.close(file)
+            told.send(str(pid).encode())
+            _, status = os.waitpid(pid, 0)
+            with contextlib.suppress(OSError):  # nobody waits any more
+                told.send(str(os.waitstatus_to_exitcode(status)).encode())
+        os._exit(0)
+    with open(files[0], "rb", closefd=False) as stream:  # a descriptor
+        stream.seek(0)
+        request: dict[str, Any] = json.loads(stream.read())
+    for descriptor, file in enumerate(files[2:]):
+        os.dup2(file, descriptor)
+    return request
+
+
+def _analyst(editor: bool) -> Any:
+    """How a server starts processes: the one that analyses is forked from it."""
+    start = subprocess.Popen.__dict__["_execute_child"]
+
+    def execute(self: Any, command: Any, *given: Any) -> None:
+        if not editor or tuple(command) != analyst._worker():
+            start(self, command, *given)
+            return
+        into, into_here, out_here, out, err_here, err = given[9:15]
+        self.pid = os.fork()
+        if self.pid == 0:
+            try:
+                os.dup2(into, 0)
+                os.dup2(out, 1)
+                os.closerange(3, 1024)  # nobody but the server may keep its ends open
+                signal.set_wakeup_fd(-1)
+                worker.main()
+            finally:
+                os._exit(70)
+        self._child_created = True
+        self._close_pipe_fds(into, into_here, out_here, out, err_here, err)
+
+    if editor:
+        from verifier.lsp import analyst, worker
+    return execute
+
+
 if __name__ == "__main__":
-    sys.exit(_serve(int(sys.argv[1])))
+    sys.exit(_serve(int(sys.argv[1]), sys.argv[2] == "1"))

@@ -103,7 +103,7 @@ def memory(pid: int) -> dict[str, int]:
 
 
 async def measure(path: Path, text: str, root: Path, edits: int, many: int) -> None:
-    async with session(root) as driver:
+    async with session(root, forked=False) as driver:
         started = time.perf_counter()
         uri = driver.open(path, text)
         await driver.checked(uri, 1)

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.repository import Repository, kernel
+from tests.commands import script, starter, tilelint
 
 ROOT = Path(__file__).resolve().parents[2]
 ACTION = ROOT / ".github" / "actions" / "check"
@@ -40,8 +41,7 @@ def runner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
     """A checkout that is the current folder, and a runner with tilelint installed."""
     binaries = tmp_path / "runner" / "tilelint-environment" / "bin"
     binaries.mkdir(parents=True)
-    script = f'#!/bin/sh\nPYTHONPATH="{ROOT}" exec "{sys.executable}" -m verifier "$@"\n'
-    (binaries / "tilelint").write_text(script)
+    (binaries / "tilelint").write_text(script())
     (binaries / "tilelint").chmod(0o755)
     monkeypatch.setenv("RUNNER_TEMP", str(tmp_path / "runner"))
     monkeypatch.setenv("TILELINT_CACHE_DIR", "")
@@ -70,6 +70,7 @@ def check(**inputs: str) -> Step:
         capture_output=True,
         text=True,
         check=False,
+        pass_fds=[starter().fileno()],
     )
     lines = output.read_text().splitlines()
     outputs = dict(line.split("=", 1) for line in lines)
@@ -126,9 +127,9 @@ def test_a_change(runner: Repository) -> None:
 
 def test_a_report_that_cannot_be_rendered_fails(runner: Repository) -> None:
     """Whatever goes wrong behind the check is no success."""
-    script = Path(os.environ["RUNNER_TEMP"], "tilelint-environment", "bin", "tilelint")
-    text = script.read_text()
-    script.write_text(text.replace("PYTHONPATH", '[ "$1" != merge ] || exit 2\nPYTHONPATH', 1))
+    command = Path(os.environ["RUNNER_TEMP"], "tilelint-environment", "bin", "tilelint")
+    text = command.read_text()
+    command.write_text(text.replace("exec", '[ "$1" != merge ] || exit 2\nexec', 1))
     step = check(paths="good.py", fail_on="never")
     assert step.failed == 2 and "sarif" not in step.outputs
 
@@ -145,13 +146,7 @@ def test_shards_merge(runner: Repository) -> None:
         assert part.failed == part.status + len(results), part.log
         found += [result["ruleId"] for result in results]
     assert found == ["partition-extent"]
-    done = subprocess.run(
-        [sys.executable, "-m", "verifier", "merge", *(part.outputs["report"] for part in parts)],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = tilelint("merge", *(part.outputs["report"] for part in parts), cwd=runner.folder)
     assert done.returncode == 1 and "2 kernels in 2 files" in done.stdout, done.stdout
 
 

@@ -5,17 +5,21 @@ from __future__ import annotations
 import asyncio
 import os
 import random
+import socket
 import sys
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, TypeVar, Union, cast
+from unittest import mock
 
 from lsprotocol import types as lsp
 from pygls.lsp.client import LanguageClient
 from pygls.protocol import default_converter
 from pygls.uris import from_fs_path
+
+from tests.commands import Command
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 Handler = TypeVar("Handler", bound=Callable[..., Any])
@@ -67,6 +71,7 @@ class Driver:
         self.progress: list[Any] = []
         self.refreshed = 0
         self.settings: Any = None
+        self.server: Command | None = None
         self._news = asyncio.Event()
         feature = self._feature
 
@@ -126,9 +131,28 @@ class Driver:
 
     @property
     def pid(self) -> int:
-        server = self.client._server
+        server = self.client._server or self.server
         assert server is not None
         return server.pid
+
+    async def start(self, forked: bool) -> None:
+        """``forked``: from a process that has loaded the server, and its worker from it."""
+        if not forked:
+            environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+            await self.client.start_io(
+                sys.executable, "-m", "verifier", "lsp", "--stdio", env=environment
+            )
+            return
+        ours, theirs = socket.socketpair()
+        with theirs:
+            self.server = Command("lsp", "--stdio", editor=True, stdin=theirs, stdout=theirs)
+
+        async def connect(*_: object) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+            return await open_connection(sock=ours)
+
+        open_connection = asyncio.open_connection
+        with mock.patch.object(asyncio, "open_connection", connect):
+            await self.client.start_tcp("", 0)
 
     # ----------------------------------------------------------------- documents
 
@@ -232,15 +256,13 @@ async def session(
     options: Any = None,
     encodings: Sequence[str] | None = None,
     settings: Any = None,
+    forked: bool = True,
 ) -> AsyncIterator[Driver]:
     """A server that is initialised, and shut down afterwards. It shows each finding at its place,
-    unless ``options`` say otherwise."""
+    unless ``options`` say otherwise. ``forked``: as :meth:`Driver.start` says."""
     driver = Driver()
     driver.settings = settings
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    await driver.client.start_io(
-        sys.executable, "-m", "verifier", "lsp", "--stdio", env=environment
-    )
+    await driver.start(forked)
     folders = None
     if folder is not None:
         folders = [lsp.WorkspaceFolder(str(from_fs_path(str(folder))), folder.name)]
@@ -274,6 +296,8 @@ async def session(
         driver.client.exit(None)
         stopping = driver.client.stop()  # type: ignore[no-untyped-call]
         await asyncio.wait_for(stopping, PATIENCE)
+        if driver.server is not None:
+            assert driver.server.wait(PATIENCE) == 0
 
 
 def offset(text: str, place: tuple[int, int]) -> int:
