@@ -9,7 +9,7 @@ from verifier.dialects.registry import cited
 from verifier.engine.verdicts import Verdict, VerdictKind
 from verifier.engine.wording import in_own_names, own_names
 from verifier.report import model as report
-from verifier.report.details import AGAIN
+from verifier.report.details import AGAIN, POSSIBLE
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr, Sym
@@ -85,7 +85,7 @@ def build(
         name=rule.summary,
         severity=severity(verdict),
         verdict=kind,
-        message=f"{report.POSSIBLE}{message}" if unknown else message,
+        message=f"{POSSIBLE}{message}" if unknown else message,
         span=span(check.span),
         kernel=run.trace.kernel,
         claim=check.message,

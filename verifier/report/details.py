@@ -9,6 +9,8 @@ from verifier.report.text import one_line
 
 #: of a place that a finding is about as well as of its own
 AGAIN: Final = "and here"
+#: how the message of a finding begins that is not decided
+POSSIBLE: Final = "possible: "
 
 
 def details(diagnostic: Diagnostic) -> list[str]:

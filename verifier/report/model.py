@@ -29,9 +29,6 @@ VERDICTS: tuple[Verdict, ...] = ("always", "sometimes", "unknown")
 #: the rule of the one finding that stands for all parts of a kernel's precondition
 PRECONDITION: Final = "precondition"
 
-#: how the message of a finding begins that is not decided
-POSSIBLE: Final = "possible: "
-
 #: how much of a fix its title spells out
 _TITLE = 80
 

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
 from verifier.records import dataclass, replace
+from verifier.report.details import POSSIBLE
 from verifier.report.model import (
-    POSSIBLE,
     Diagnostic,
     FileResult,
     KernelReport,

@@ -393,7 +393,8 @@ class _Printer:
         text = f"{name}.itemsize" if self.runs else f"sizeof({name})"
         if not names:
             return text, _ATOM
-        return f"{size} if {name} in ({', '.join(names)}) else {text}", 0
+        test = f"in ({', '.join(names)})" if len(names) > 1 else f"== {names[0]}"
+        return f"{size} if {name} {test} else {text}", 0
 
     def _choice(self, atom: Ite, domain: tuple[str, ...]) -> str:
         """``a if test else b``; ``domain`` names the values of an enumeration."""
