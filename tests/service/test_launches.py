@@ -177,3 +177,12 @@ def test_the_examples_of_the_rule(tmp_path: Path) -> None:
         configurations = Configurations(Overrides(isolated=True))
         diagnostics = run(RunOptions((str(path),), configurations, jobs=1)).diagnostics
         assert len([d for d in diagnostics if d.rule == RULE]) == count
+
+
+def test_a_kernel_that_another_file_wraps_has_one_precondition(tmp_path: Path) -> None:
+    (tmp_path / "kernels.py").write_text(KERNELS, encoding="utf-8")
+    text = "import nki\nfrom kernels import rows\n\n\ndef go(x):\n    nki.simulate(rows)(x)\n"
+    (tmp_path / "use.py").write_text(text, encoding="utf-8")
+    options = RunOptions((str(tmp_path),), Configurations(Overrides(isolated=True)), jobs=1)
+    told = [d for d in run(options).diagnostics if d.rule == "precondition" and d.kernel == "rows"]
+    assert [(Path(d.span.path).name, d.span.column) for d in told] == [("kernels.py", 4)]

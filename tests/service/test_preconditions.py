@@ -37,7 +37,7 @@ def checked(text: str) -> FileResult:
 
 def summed(result: FileResult, text: str, **severity: Severity) -> FileResult:
     named = {name.replace("_", "-"): value for name, value in severity.items()}
-    return stated(result, text, wanted=True, severity=named)
+    return stated(result, lambda _: text, wanted=True, severity=named)
 
 
 def blocks(result: FileResult) -> list[Diagnostic]:
@@ -65,7 +65,7 @@ def test_the_examples_of_the_rule() -> None:
 def test_without_the_rule_the_parts_are_told_one_by_one() -> None:
     result = checked(OPEN)
     assert all(d.part for d in result.diagnostics)
-    told = stated(result, OPEN, wanted=False, severity={})
+    told = stated(result, lambda _: OPEN, wanted=False, severity={})
     assert not any(d.part for d in told.diagnostics)
     assert [d.rule for d in told.diagnostics] == [d.rule for d in result.diagnostics]
 

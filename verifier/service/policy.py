@@ -103,7 +103,7 @@ class Policy:
             launched = tuple(launches.broken(result.path, text, judged(result), device))
         found = stated(
             result,
-            text,
+            read,
             wanted=chosen(PRECONDITION, settings.select, settings.ignore),
             severity=settings.severity,
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from verifier.engine.launches import Judged
 from verifier.records import dataclass, replace
@@ -28,11 +28,16 @@ _REPLAYS: tuple[Replay, ...] = ("diverged", "unsupported", "not-run", "confirmed
 
 
 def stated(
-    result: FileResult, text: str | None, *, wanted: bool, severity: Mapping[str, Severity]
+    result: FileResult,
+    read: Callable[[str], str | None] | None,
+    *,
+    wanted: bool,
+    severity: Mapping[str, Severity],
 ) -> FileResult:
     """``result`` with a finding for each precondition; suppressed parts are marked already.
 
-    ``text`` is that of the file, ``severity`` what is set for its rules. ``wanted``: the rule is
+    ``read`` has the texts of files, as a kernel may be wrapped in one and defined in another;
+    ``severity``: what is set for its rules. ``wanted``: the rule is
     checked in it. If not, the parts are findings like others.
     """
     if not any(d.part for d in result.diagnostics):
@@ -48,7 +53,7 @@ def stated(
     ]
     uncovered = {part for condition in conditions for part in condition.uncovered()}
     blocks = [
-        condition.finding(_name_of(condition.kernel, text), severity)
+        condition.finding(_name_of(condition.kernel, read), severity)
         for condition in conditions
         if condition.kept
     ]
@@ -185,8 +190,9 @@ def _weight(conjunct: Conjunct, severity: Mapping[str, Severity]) -> Severity:
     return min(found, key=SEVERITIES.index)
 
 
-def _name_of(kernel: KernelReport, text: str | None) -> Span:
+def _name_of(kernel: KernelReport, read: Callable[[str], str | None] | None) -> Span:
     """The place of a kernel's name where it is defined."""
+    text = read(kernel.path) if read is not None else None
     lines = re.split(r"\r\n|\r|\n", text or "")
     line = lines[kernel.line - 1] if 0 < kernel.line <= len(lines) else ""
     name = kernel.name.rpartition(".")[2]
