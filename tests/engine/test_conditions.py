@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from tests.solver import systems
 from verifier.engine.conditions import Item, Normal, alike
+from verifier.engine.evaluable import is_met
 from verifier.hardware.dtypes import DTYPES
 from verifier.solver.solver import Solver
 from verifier.symbolic import expr as E
@@ -193,3 +194,36 @@ def test_a_bound_of_what_a_flag_chooses_is_the_flag() -> None:
     early = E.bool_symbol("early")
     assert _read(E.le(E.ite(E.not_(early), 112_000, 0), 100_992)) == ["early"]
     assert _read(E.le(E.ite(early, 112_000, 0), 100_992)) == ["not early"]
+
+
+@relaxed
+@given(st.data())
+def test_what_divides_in_one_alternative_takes_no_input_from_the_others(
+    data: st.DataObject,
+) -> None:
+    """Alternatives one of which divides by what another one says to be zero."""
+    systems.setup()
+    m, n, s = (systems.symbol(name) for name in ("m", "n", "s"))
+    den = data.draw(st.sampled_from([m - n, s - m, m - 2, 2 * n - s]))
+    num = data.draw(systems.expressions())
+    bound = data.draw(st.sampled_from([E.le, E.ge]))(num // den, data.draw(st.integers(-3, 4)))
+    guard = data.draw(st.sampled_from([E.le(den, 0), E.ge(den, 0), E.eq(den, 0)]))
+    wanted = [E.or_(guard, bound), *data.draw(st.lists(systems.formulas(), max_size=1))]
+    if not all(map(_of_inputs, wanted)):
+        return
+    items = [Item(condition, (position,)) for position, condition in enumerate(wanted)]
+    form = [item.condition for item in Normal((), Solver()).form(items)]
+    for env in systems.assignments([*wanted, *form]):
+        before = all(is_met(condition, env) for condition in wanted)
+        assert before == all(is_met(condition, env) for condition in form)
+
+
+def test_a_product_that_is_zero_is_the_factor_that_may_be() -> None:
+    E.fresh_context()
+    rows, first, width, other = (E.symbol(name, 1) for name in ("rows", "first", "width", "other"))
+    same = E.eq((rows - first) * (width - other), 0)
+    assert _read(same, known=(E.lt(first, rows),)) == ["width == other"]
+    assert _read(same, known=(E.gt(first, rows),)) == ["width == other"]
+    fits = E.le((rows - first) * (width - other), 0)
+    assert _read(fits, known=(E.lt(first, rows),)) == ["width <= other"]
+    assert _read(fits, known=(E.gt(first, rows),)) == ["other <= width"]

@@ -11,10 +11,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice, permutations
 from math import lcm
 
+from verifier.engine.evaluable import has_value
 from verifier.engine.weakest import expressions
 from verifier.hardware.dtypes import ITEMSIZE
 from verifier.records import dataclass, replace
 from verifier.solver.elimination import compared, put
+from verifier.solver.polynomial import products
 from verifier.solver.query import Query
 from verifier.solver.solver import Solver
 from verifier.solver.terms import divisors
@@ -73,7 +75,11 @@ class Normal:
         return (*self._known, *(x.condition for i, x in enumerate(items) if i != but))
 
     def _follows(self, facts: tuple[Bool, ...], goal: Bool) -> bool:
-        return self._solver.check(Query(facts, goal)).proved
+        """Whether it holds where the facts do, where all of these have a value: of inputs that
+        make a goal divide by zero the solver says nothing, and a condition without a value is
+        one that is not met."""
+        proved = self._solver.check(Query(facts, goal)).proved
+        return proved and has_value(goal, facts, self._solver)
 
     def _simplify(self, items: list[Item], position: int) -> None:
         """Replace a condition by a simpler one that says the same beside the others."""
@@ -93,8 +99,10 @@ class Normal:
         if clause.kind is E.BoolKind.OR:
             parts = list(clause.args)
             for position, part in enumerate(parts):
-                # the others as they are by now: two that lean on each other would both go
-                others = (E.not_(other) for i, other in enumerate(parts) if i != position)
+                # the others as they are by now: two that lean on each other would both go; one
+                # that divides by zero does not hold, and neither does that it does not
+                beside = (other for i, other in enumerate(parts) if i != position)
+                others = (E.not_(o) for o in beside if has_value(o, facts, self._solver))
                 parts[position] = self._plainer(part, (*facts, *others))
             clause = E.or_(*parts)
         else:
@@ -177,10 +185,14 @@ class Normal:
         return found if _weight(found) < _weight(clause) else clause
 
     def _cancelled(self, clause: Bool, facts: tuple[Bool, ...]) -> Bool:
-        """A comparison of two products without the positive factors that they share."""
+        """A comparison of two products without the positive factors that they share, and one of
+        a product with zero without the factor that has a sign: ``(n - s)*(a - b) == 0``."""
         e = clause.expr
         if e is None or e.const or not e.terms:
             return clause
+        for signed, other in products(e):
+            if self._follows(facts, E.ge(signed, 1)):
+                return self._cancelled(compared(clause.kind, other), facts)
         for atom in dict.fromkeys(e.terms[0][0]):
             factor = E.from_atom(atom)
             if all(atom in mono for mono, _ in e.terms) and self._follows(facts, E.ge(factor, 1)):

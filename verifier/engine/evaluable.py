@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from verifier.solver.query import Query
+from verifier.solver.query import Model, Query
 from verifier.solver.solver import Solver
 from verifier.solver.terms import divisors
 from verifier.symbolic import expr as E
@@ -29,6 +29,29 @@ def in_order(
         del left[chosen]
         yield chosen, condition
         facts = (*facts, condition)
+
+
+def has_value(condition: Bool, facts: Facts, solver: Solver) -> bool:
+    """Whether no inputs with ``facts`` make a condition divide by zero, in some order of it."""
+    return not divisors((condition,)) or _evaluated(condition, facts, solver) is not None
+
+
+def is_met(condition: Bool, model: Model) -> bool | None:
+    """Whether some numbers meet a condition, its parts evaluated in any order; None: they are not
+    all that it speaks of. What divides by zero is not met."""
+    if condition.kind in E.JUNCTIONS:
+        parts = [is_met(part, model) for part in condition.args]
+        decided = condition.kind is E.BoolKind.OR
+        if decided in parts:
+            return decided
+        return None if None in parts else not decided
+    names = (*(symbol.name for symbol in condition.free()), *condition.flags())
+    if any(name not in model for name in names):
+        return None
+    try:
+        return bool(E.evaluate(condition, model))
+    except E.EvaluationError:
+        return False
 
 
 def _guarded(condition: Bool) -> Bool:

@@ -89,6 +89,9 @@ def judgement(case: Case) -> Outcome:
     with clock.until(Share.REPORT):
         problems.extend(_problems(found, condition, parts, advice, case))
     late = _late(found.verdicts, clock, unit)
+    if precondition.UNMET in condition.undecided:
+        entry = unit.entry
+        late.append(report.Reason(str(entry.path), entry.line, precondition.UNMET))
     statistics = _statistics(solver, found.verdicts) if request.statistics else {}
     if request.statistics:
         statistics["times_ms"] = {

@@ -22,7 +22,7 @@ from verifier.engine.conditions import (
     in_reading_order,
     of_dtypes,
 )
-from verifier.engine.evaluable import in_order
+from verifier.engine.evaluable import in_order, is_met
 from verifier.engine.verdicts import Verdict, VerdictKind
 from verifier.engine.wording import in_own_names, own_names, worded
 from verifier.records import dataclass, field, replace
@@ -38,6 +38,8 @@ from verifier.symbolic.trace import SAID
 
 #: an example whose sizes are larger, so that loops somewhere run, is shown by a smaller one
 _EVERYDAY: Final = 1024
+#: why nobody is told that a kernel is right under its conditions
+UNMET: Final = "no inputs are known that meet all conditions under which it would be right"
 
 
 @dataclass(slots=True)
@@ -64,6 +66,8 @@ class Conditions:
     exact: bool = True
     #: some violation is there whose condition is not known
     unconditional: bool = False
+    #: no inputs are known that meet all conditions: nobody is told that it is right then
+    unmet: bool = False
 
     def gather(self) -> None:
         """Find the conditions of all verdicts, and which verdicts are bugs."""
@@ -80,12 +84,30 @@ class Conditions:
         self.items = []
         known = (*self.known, *(item.condition for item in types))
         items = self._formed(known, rest)
+        if not self._same_inputs(known, rest, items):
+            items = in_reading_order(rest)
         dtypes = of_dtypes(types)
         conditions = [item.condition for item in (*dtypes, *items)]
         for position, condition in in_order(conditions, self.known, self.solver):
             item = replace([*dtypes, *items][position], condition=condition)
             self.all.append(item)
             (self.dtypes if position < len(dtypes) else self.items).append(item)
+        self.unmet = bool(self.all) and self._met((*self.known, *_stated(self.all))) is None
+
+    def _met(self, facts: tuple[Bool, ...]) -> Model | None:
+        """Numbers that meet all facts; None: none are known."""
+        return self.solver.check(Query(facts, FALSE)).model
+
+    def _same_inputs(
+        self, known: tuple[Bool, ...], items: Sequence[Item], form: Sequence[Item]
+    ) -> bool:
+        """Whether inputs that meet conditions meet their readable form, and the other way round:
+        a form that admits other inputs is wrong, however it was found."""
+        for one, other in ((items, form), (form, items)):
+            model = self._met((*known, *_stated(one)))
+            if model is not None and any(is_met(c, model) is False for c in _stated(other)):
+                return False
+        return self._admit_some(form) or not self._admit_some(items)
 
     def _formed(self, known: tuple[Bool, ...], items: Sequence[Item]) -> list[Item]:
         """Conditions in their readable form, what is only warned of beside the others.
@@ -190,6 +212,10 @@ class Advice:
         return self.solver.check(Query((*self.facts, part), FALSE)).proved
 
 
+def _stated(items: Sequence[Item]) -> Iterator[Bool]:
+    return (item.condition for item in items)
+
+
 def of_run(
     run: Run,
     verdicts: Sequence[Verdict],
@@ -211,6 +237,8 @@ def of_run(
     names = own_names(run)
     conjuncts = [_of_rank(only) for only in ranks]
     conjuncts += [_conjunct(found, item, names) for item in found.all]
+    if found.unmet:
+        undecided = (*undecided, UNMET)
     whole = not undecided and not found.unconditional
     precondition = report.Precondition(
         conjuncts=tuple(conjuncts),

@@ -7,6 +7,8 @@ than it saves.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import combinations
 from math import gcd
 
 from verifier.symbolic.expr import Atom, Expr
@@ -136,3 +138,17 @@ def put(poly: Poly, atom: Atom, value: Poly) -> Poly:
         power = multiply(power, value)
         total = add_scaled(total, multiply(part, power), 1)
     return total
+
+
+def products(expr: Expr) -> Iterator[tuple[Expr, Expr]]:
+    """Pairs of sums that an expression without a constant is the product of: ``(a - b, n - s)``."""
+    poly = from_expr(expr)
+    turned = {mono: -coef for mono, coef in poly.items()}
+    each = {atom: by_degree(poly, atom)[-1] for atom in atoms(poly)}
+    for one, other in combinations((sum_ for sum_ in each.values() if len(sum_) > 1), 2):
+        whole = multiply(one, other)
+        if whole != poly and whole != turned:
+            continue
+        sign = 1 if whole == poly else -1
+        first, second = to_expr(one), to_expr(other) * sign
+        yield from ((first, second), (second, first), (-first, -second), (-second, -first))
