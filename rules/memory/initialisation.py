@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from enum import Enum
 from math import prod
@@ -322,12 +322,13 @@ def unwritten_outputs(trace: Trace, target: Target) -> Iterable[Check]:
         yield from _unwritten_parameters(table)
         return
     for path, views, span in trace.returns:
-        seen: set[int] = set()
+        seen: set[tuple[int, tuple[Expr, ...]]] = set()
         for view in views:
             storage = view.storage
-            if id(storage) in seen or _exempt(storage) or not storage.buffer.off_chip:
+            which = (id(storage), view.instance)  # one place may make several that are returned
+            if which in seen or _exempt(storage) or not storage.buffer.off_chip:
                 continue
-            seen.add(id(storage))
+            seen.add(which)
             yield _output_check(table, view, path, span)[0]
     yield from _unwritten_parameters(table)
 
@@ -453,13 +454,16 @@ def _linear(write: Access) -> bool:
 
 
 def _filled(
-    table: Index, view: View, point: tuple[Expr, ...], path: tuple[Bool, ...]
+    table: Index,
+    view: View,
+    writes: Sequence[Access],
+    point: tuple[Expr, ...],
+    path: tuple[Bool, ...],
 ) -> tuple[Bool, bool, Access | None]:
     """That something is written to an element: formula, exactness, what is to blame if inexact."""
-    uses = table.uses(view.storage)
     inside = [E.lt(x, extent) for x, extent in zip(point, view.storage.shape, strict=True)]
     held = {id(condition) for condition in path}
-    parts = [part for write in uses.writes for part in regions(write)]
+    parts = [part for write in writes for part in regions(write)]
     partial = next((part.access for part in parts if part.partial), None)
     if not parts:
         return E.FALSE, True, None
@@ -486,9 +490,15 @@ def _output_check(
     table: Index, view: View, path: tuple[Bool, ...], span: Span
 ) -> tuple[Check, tuple[E.Sym, ...]]:
     """That all of a tensor is written; and the symbols that name an element of it."""
+    name = view.storage.name
+    there = _there(table.trace, view)
+    writes = [
+        write
+        for write in table.uses(view.storage).writes
+        if not view.instance or copy(write, 0, instance=tensor(view)) is not None
+    ]
+    view = _at_its_instance(view)
     storage = view.storage
-    uses = table.uses(storage)
-    name = storage.name
     whole = replace(
         view, frame=storage.shape, frame_partition=storage.partition_axis, axes=(), coords=()
     )
@@ -497,23 +507,23 @@ def _output_check(
         for position in range(len(storage.shape))
     )
     inside = tuple(E.lt(x, extent) for x, extent in zip(point, storage.shape, strict=True))
-    predicate, exact, blame = _filled(table, view, point, path)
+    predicate, exact, blame = _filled(table, view, writes, point, (*path, *there))
     reason = _reason(table.trace, predicate, exact, blame, name)
     notes: list[Note] = []
-    if uses.writes:
-        notes.append(write_note(uses.writes[-1]))
-    notes.append(Note(span, "returned here"))
-    held = "" if exact else covered_there(blame, uses.writes, path, "before it is returned")
-    part = region(uses.writes[-1]) if len(uses.writes) == 1 else ""
-    found = _returned_written(name, storage.span, bool(uses.writes))
+    if writes:
+        notes.append(write_note(writes[-1]))
+    notes += [Note(span, "returned here"), *_which(view)]
+    held = "" if exact else covered_there(blame, writes, path, "before it is returned")
+    part = region(writes[-1]) if len(writes) == 1 else ""
+    found = _returned_written(name, storage.span, bool(writes))
     check = replace(
         found,
         predicate=predicate,
         message=f"{found.message}: only {part} are stored" if part else found.message,
-        given=inside,
+        given=(*inside, *there),
         values=tuple(
             (coordinate_name(whole, position), point[position])
-            for position in partly_written(whole, uses.writes)
+            for position in partly_written(whole, writes)
         ),
         notes=tuple(notes),
         exact=not reason,
@@ -521,10 +531,46 @@ def _output_check(
         runtime=held,
         path=path,
         order=table.last + 1,
-        follows=tuple(write.span for write in uses.writes),
+        follows=tuple(write.span for write in writes),
     )
     symbols = (coordinate.as_atom() for coordinate in point)
     return check, tuple(symbol for symbol in symbols if isinstance(symbol, E.Sym))
+
+
+def _there(trace: Trace, view: View) -> tuple[Bool, ...]:
+    """That a returned tensor is one of those that its place makes, and an element of its list."""
+    facts: dict[Bool, None] = {}
+    at: dict[E.Sym, Expr] = {}
+    for loop, which in zip(view.storage.loops, view.instance, strict=False):
+        trips = E.Substitution(at).expr(loop.trips)
+        facts.update(dict.fromkeys((E.ge(which, 0), E.lt(which, trips))))
+        at[loop.symbol] = which
+    left = [symbol for which in view.instance for symbol in which.free()]
+    for symbol in left:
+        count = trace.elements.get(symbol)
+        if count is not None:
+            facts[E.lt(E.from_atom(symbol), count)] = None
+            left += count.free()
+    facts.pop(E.TRUE, None)
+    return tuple(facts)
+
+
+def _which(view: View) -> Iterator[Note]:
+    """A note that tells a tensor from others that its place makes."""
+    loops = zip(view.storage.loops, view.instance, strict=False)
+    trips = [f"{loop.name or 'i'} = {which.const}" for loop, which in loops if which.is_const]
+    if trips:
+        yield Note(view.storage.span, f"the one that is made where {', '.join(trips)}")
+
+
+def _at_its_instance(view: View) -> View:
+    """The view of a tensor with the shape that this one has of those that its place makes."""
+    loops = zip(view.storage.loops, view.instance, strict=False)
+    at = E.Substitution({loop.symbol: which for loop, which in loops})
+    shape = tuple(map(at.expr, view.storage.shape))
+    if shape == view.storage.shape:
+        return view
+    return replace(view, storage=replace(view.storage, shape=shape))
 
 
 def _returned_written(name: str, span: Span, partly: bool) -> Check:
@@ -599,7 +645,7 @@ register(
             Monitor(Filled, partly_filled, meant=True),
             Monitor(Wasted, nothing_filled, meant=True),
         ),
-        replayed=Replayed(Shown.STATED, whole=True),
+        replayed=Replayed(Shown.MADE, whole=True),
         twins=TWINS["output-not-written"],
         failing=examples.OUTPUT_FAILING,
         passing=examples.OUTPUT_PASSING,

@@ -182,8 +182,6 @@ class ConcreteMachine(Numbering):
         self._execute = device.execute
         self.lives: list[Life] = []
         self.program = Program()
-        #: inputs that may be None
-        self.optional: frozenset[str] = frozenset()
         self.rng = np.random.default_rng(options.seed)
         self.state: dict[object, object] = {}
         #: run-time offsets of indirect views, by the symbols of their axes
@@ -398,7 +396,7 @@ class ConcreteMachine(Numbering):
             return
         found = self._diagnosed(rule, check)
         # what is told at the end may be several things of one place
-        told = rule.replayed.shown in (Shown.AT_THE_END, Shown.STATED)
+        told = rule.replayed.shown in (Shown.AT_THE_END, Shown.STATED, Shown.MADE)
         self.report(found, check.message if told else "")
 
     def _diagnosed(self, rule: Rule, check: Check) -> report.Diagnostic:

@@ -437,8 +437,11 @@ def _shows(diagnostic: report.Diagnostic, item: Item) -> bool:
     if diagnostic.rule != item.rule:
         return False
     shown = item.about.replayed.shown
+    stated = diagnostic.message == item.claim or diagnostic.predicate == item.predicate
     if shown is Shown.STATED:
-        return diagnostic.message == item.claim or diagnostic.predicate == item.predicate
+        return stated
+    if shown is Shown.MADE:  # a tensor may have another name there than in the text
+        return stated or _overlap(diagnostic.span, item.span)
     return shown is Shown.AT_THE_END or _overlap(diagnostic.span, item.span)
 
 

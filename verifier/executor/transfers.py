@@ -60,6 +60,9 @@ def _moved(
     if source is None or len(source) != reads.ndim or reads.ndim != writes.ndim:
         return None
     order = [next((k for k, axis in enumerate(axes) if axis is index), None) for index in source]
+    # along an axis of one element there is no index to speak of
+    single = [k for k, extent in enumerate(writes.shape) if extent == 1 and k not in order]
+    order = [single.pop(0) if k is None and single else k for k in order]
     if None in order or sorted(k for k in order if k is not None) != [*range(writes.ndim)]:
         return None
     turned = np.transpose(reads, np.argsort([k for k in order if k is not None]))

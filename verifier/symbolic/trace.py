@@ -13,7 +13,7 @@ from verifier.hardware.engines import Engine
 from verifier.records import dataclass, field
 from verifier.source.ir import Span
 from verifier.symbolic.effects import Effect
-from verifier.symbolic.expr import TRUE, Bool
+from verifier.symbolic.expr import TRUE, Bool, Expr, Sym
 from verifier.symbolic.generation import Generation
 from verifier.symbolic.instruction import Instruction
 from verifier.symbolic.lanes import Touch
@@ -209,6 +209,8 @@ class Trace:
     operations: list[Operation] = field(default_factory=list)
     #: value of ``return``: the returned views, each under its path condition
     returns: list[tuple[tuple[Bool, ...], tuple[View, ...], Span]] = field(default_factory=list)
+    #: of the indices of returned sequences, which tell their tensors apart: how many there are
+    elements: dict[Sym, Expr] = field(default_factory=dict)
     assumptions: list[Assumption] = field(default_factory=list)
     #: that an error of Python's, which is reported on its own, was not raised
     survived: list[Assumption] = field(default_factory=list)

@@ -22,7 +22,6 @@ from verifier.symbolic.python import (
     functions,
     hints,
     modules,
-    ranks,
     signs,
     suspended,
 )
@@ -52,14 +51,13 @@ from verifier.symbolic.python.kinds.inputs import doubts
 from verifier.symbolic.python.language import language_of
 from verifier.symbolic.python.model import Class, ClassMethod, Function, StaticMethod
 from verifier.symbolic.python.objectinputs import Noted
-from verifier.symbolic.python.parts import box_parts
 from verifier.symbolic.python.pins import Pin, TensorPin, ValuePin
+from verifier.symbolic.python.returned import Returned
 from verifier.symbolic.python.sizes import Named, named
 from verifier.symbolic.python.tied import tie_tensors
 from verifier.symbolic.python.vm import VM, Awaited
-from verifier.symbolic.tensors import View
 from verifier.symbolic.trace import LATE, AssumptionKind, Trace
-from verifier.symbolic.values import Guarded, Opaque, PendingAdd, Ref
+from verifier.symbolic.values import Guarded, Opaque
 
 
 @dataclass(frozen=True, slots=True)
@@ -354,9 +352,12 @@ class _Entry:
         vm.heap = escape.heap
         for guard, value in vm.cases(escape.value):
             with vm.guarded(guard):
-                views, seen = _tensors(vm, value, place)
-                self.opaque = self.opaque or not seen
-                vm.trace.returns.append((vm.path, views, place))
+                found = Returned(vm, place).of(value)
+                self.opaque = self.opaque or not found.seen
+                vm.trace.elements.update(found.elements)
+                for under, views in (found.views or {E.TRUE: []}).items():
+                    with vm.guarded(under):
+                        vm.trace.returns.append((vm.path, tuple(views), place))
 
     # -- arguments -----------------------------------------------------------------------
 
@@ -440,34 +441,6 @@ def _anything(name: str, default: object) -> object:
         return given
     absent = E.bool_symbol(absent_name(name))
     return Guarded(((absent, None), (E.not_(absent), given)))
-
-
-def _tensors(vm: VM, value: object, span: Span) -> tuple[tuple[View, ...], bool]:
-    """The tensors in a returned value, and whether all of it could be seen."""
-    views: list[View] = []
-    seen = True
-    visited: set[int] = set()  # a list may hold itself
-    stack = [value]
-    while stack:
-        item = stack.pop(0)
-        if isinstance(item, View):
-            views.append(item)
-        elif isinstance(item, PendingAdd):
-            views.append(item.view)
-        elif isinstance(item, Parameter):
-            if item.kind in (None, InputKind.TENSOR):  # what is only handed back is a tensor
-                views.append(ranks.tensor(vm, item, span))
-        elif isinstance(item, Opaque):
-            seen = seen and vm.kind(item).tensorless
-        elif isinstance(item, Ref):
-            if item.id not in visited:
-                visited.add(item.id)
-                stack.extend(box_parts(vm.heap.get(item.id)))
-        elif isinstance(item, Guarded):
-            stack.extend(v for _, v in vm.cases(item))
-        elif isinstance(item, tuple):
-            stack.extend(item)
-    return tuple(views), seen
 
 
 __all__ = ["Decide", "HostCheck", "Request", "Run", "interpreted"]

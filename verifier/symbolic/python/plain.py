@@ -76,9 +76,9 @@ class PlainDialect:
         """Not followed."""
         return machine.unfollowed(f"{use.value} of {what} is not followed", span)
 
-    def tensor_truth(self, machine: Machine, span: Span, *, optional: bool = False) -> bool | None:
+    def tensor_truth(self, machine: VM, view: View | None, span: Span) -> Bool:
         """A tensor is an object like others."""
-        return True
+        return E.TRUE
 
     def loop_factors(self, machine: VM, stmt: ir.For, range: Range) -> tuple[Expr, str] | None:
         """One loop."""

@@ -1,0 +1,95 @@
+"""The tensors in what a kernel returns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from verifier.records import dataclass, field
+from verifier.source.ir import Span
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Bool, Expr, Sym
+from verifier.symbolic.python import ranks
+from verifier.symbolic.python.heap import Item, ListBox, Many
+from verifier.symbolic.python.inputs import InputKind, Parameter
+from verifier.symbolic.python.kinds.segments import renamed
+from verifier.symbolic.python.parts import box_parts
+from verifier.symbolic.python.vm import VM
+from verifier.symbolic.tensors import View
+from verifier.symbolic.values import Guarded, Opaque, PendingAdd, Ref
+
+#: elements of a list that are looked at one by one
+_EACH: Final = 16
+#: values that are looked into: lists may hold themselves
+_MOST: Final = 4096
+
+
+@dataclass(slots=True)
+class Returned:
+    """Looks into a returned value: its tensors, each under the condition that it is one of them.
+
+    ``seen``: all of the value could be looked into. ``elements``: of indices of sequences of any
+    length how many elements these have; their tensors are told apart by the index.
+    """
+
+    vm: VM
+    span: Span
+    views: dict[Bool, list[View]] = field(default_factory=dict)
+    seen: bool = True
+    elements: dict[Sym, Expr] = field(default_factory=dict)
+
+    def of(self, value: object) -> Returned:
+        """What there is in a value."""
+        vm = self.vm
+        visited: set[int] = set()  # a list may hold itself
+        stack: list[tuple[Bool, object]] = [(E.TRUE, value)]
+        for _ in range(_MOST):
+            if not stack:
+                return self
+            under, item = stack.pop(0)
+            if isinstance(item, View):
+                self._add(under, item)
+            elif isinstance(item, PendingAdd):
+                self._add(under, item.view)
+            elif isinstance(item, Parameter):
+                if item.kind in (None, InputKind.TENSOR):  # what is only handed back is a tensor
+                    self._add(under, ranks.tensor(vm, item, self.span))
+            elif isinstance(item, Opaque):
+                self.seen = self.seen and vm.kind(item).tensorless
+            elif isinstance(item, Ref):
+                if item.id not in visited:
+                    visited.add(item.id)
+                    stack.extend((under, part) for part in self._parts(item))
+            elif isinstance(item, Guarded):
+                stack.extend((E.and_(under, guard), part) for guard, part in vm.cases(item))
+            elif isinstance(item, tuple):
+                stack.extend((under, part) for part in item)
+        self.seen = False
+        return self
+
+    def _add(self, under: Bool, view: View) -> None:
+        self.views.setdefault(under, []).append(view)
+
+    def _parts(self, ref: Ref) -> Iterator[object]:
+        box = self.vm.heap.get(ref.id)
+        if not isinstance(box, ListBox):
+            yield from box_parts(box)
+            return
+        for segment in box.segments:
+            if isinstance(segment, Item):
+                yield segment.value
+            else:
+                yield from self._run(segment)
+
+    def _run(self, run: Many) -> Iterator[object]:
+        """The elements of a run: of a short one each, else any one."""
+        if run.count.is_const and run.count.const <= _EACH:
+            trips = [E.const(trip) for trip in range(run.count.const)]
+        else:
+            trip = E.fresh(run.index.name, 0, None, E.Origin.POINT)
+            (symbol,) = trip.free()
+            self.elements[symbol] = run.count
+            trips = [trip]
+        for trip in trips:
+            for value in run.values:
+                yield renamed(self.vm, run, value, trip)
