@@ -138,7 +138,7 @@ def test_a_time_limit_on_a_busy_machine_is_not_kept(
         "    t = nl.ndarray((128, 4), dtype=nl.float32, buffer=nl.sbuf)\n    return x\n"
     )
     arguments = ("--cache-dir", str(tmp_path / "cache"), "--timeout", "1", "k.py")
-    from verifier.engine import judgement
+    from verifier.engine import case
     from verifier.symbolic.python import entry
 
     real = entry.interpreted
@@ -148,7 +148,7 @@ def test_a_time_limit_on_a_busy_machine_is_not_kept(
         return real(*given)
 
     with monkeypatch.context() as patch:
-        patch.setattr(judgement, "interpreted", busy)
+        patch.setattr(case, "interpreted", busy)
         slow = checked(capsys, *arguments)
     quick = checked(capsys, *arguments)
     assert slow != quick and quick == checked(capsys, "--no-cache", *arguments[2:])
