@@ -171,8 +171,7 @@ class ConcreteMachine(Numbering):
         self.rules = Rules.load(dialect.name, options.only, options.about)
         self.found: list[report.Diagnostic] = []
         self.unsettled: set[str] = set()  # rules with too many elements to go through
-        #: what may be meant
-        self.doubts: list[report.Diagnostic] = []
+        self.doubts: list[report.Diagnostic] = []  # what may be meant
         self._seen: set[tuple[str, str, Span]] = set()
         #: whether the operation at hand broke a rule (it is not planned then)
         self.clean = True
