@@ -10,12 +10,12 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from msgspec import Struct
+
 from verifier.dialects.names import NKI
-from verifier.records import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class OldError:
+class OldError(Struct, frozen=True):
     """An error of Beta 1.
 
     ``name`` is its name in the documentation, ``fact`` its row of the catalogue, ``said`` what it

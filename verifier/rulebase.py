@@ -11,9 +11,11 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from enum import Enum
 from typing import Any, Final
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from verifier.dialects.names import NKI
 from verifier.hardware.catalogue import Hardware
-from verifier.records import dataclass, field, replace
 from verifier.symbolic import expr as E
 from verifier.symbolic.checks import Check
 from verifier.symbolic.instruction import Instruction
@@ -21,8 +23,7 @@ from verifier.symbolic.tensors import Storage
 from verifier.symbolic.trace import Operation, Trace
 
 
-@dataclass(frozen=True, slots=True)
-class Monitor:
+class Monitor(Struct, frozen=True):
     """A rule on numbers: judges what a run meets in memory.
 
     ``event`` is the class of what it judges (:mod:`verifier.symbolic.memory.events`); ``judge``
@@ -47,8 +48,7 @@ class Shown(Enum):
     NEVER = "not at all"
 
 
-@dataclass(frozen=True, slots=True)
-class Replayed:
+class Replayed(Struct, frozen=True):
     """What the replay of a counterexample has to know about a rule.
 
     ``raises``: errors of Python that show it as well, where they arise; ``by``: how the names of
@@ -73,8 +73,7 @@ COMPILED: Final = Replayed(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Twin:
+class Twin(Struct, frozen=True):
     """A row of the catalogue at its limit: a kernel that breaks it, and its like that keeps it.
 
     ``api`` is the generation and ``target`` the hardware that both are written for; ``to`` the
@@ -109,8 +108,7 @@ class Whose(Enum):
     OF_TENSORS = "kernels whose operands are tensors, not addresses"
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(Struct, frozen=True):
     """A rule with everything about itself.
 
     ``on`` says what ``check`` receives. ``severity`` caps the severity of a violation: a
@@ -181,8 +179,7 @@ def is_checked(rule: Rule, select: Collection[str], ignore: Collection[str]) -> 
     return rule.id in select or not (select or rule.family == ADVICE)
 
 
-@dataclass(slots=True)
-class _Registry:
+class _Registry(Struct):
     rules: dict[str, Rule] = field(default_factory=dict)
     loaded: bool = False
 

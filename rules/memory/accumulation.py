@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from rules.memory import examples
 from rules.memory.cases import (
     Copy,
@@ -24,7 +27,6 @@ from rules.memory.words import allocation_note, element
 from verifier.hardware.capabilities import Capability
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target, first_with
-from verifier.records import dataclass, replace
 from verifier.rulebase import Monitor, On, Rule, register
 from verifier.symbolic import expr as E
 from verifier.symbolic.checks import Check, Note
@@ -203,8 +205,7 @@ def _foreign_check(
 # -- sums that were used, and are added to ---------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Use:
+class _Use(Struct, frozen=True, eq=False):
     """A read of a sum before a matmul adds to it: in this iteration, or in one before of a loop."""
 
     read: Access

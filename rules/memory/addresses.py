@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from rules.memory import examples
 from rules.memory.meetings import chosen
 from verifier.hardware.targets import Target
-from verifier.records import dataclass, replace
 from verifier.rulebase import Monitor, On, Replayed, Rule, Shown, register
 from verifier.symbolic import expr as E
 from verifier.symbolic.checks import Check, Note
@@ -157,8 +159,7 @@ def _placed_lived(event: Lived, target: Target) -> Iterator[Check]:
         live.append(life)
 
 
-@dataclass(frozen=True, slots=True)
-class _Placed:
+class _Placed(Struct, frozen=True):
     """The storage of one tensor, at its own place; ``given``: what makes it is gone through."""
 
     storage: Storage

@@ -6,12 +6,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import heappop, heappush
 from math import prod
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from rules.memory import examples
 from rules.memory.formulas import pinned
 from rules.memory.meetings import Meeting, chosen, meetings
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
-from verifier.records import dataclass, replace
 from verifier.rulebase import Monitor, On, Replayed, Rule, Shown, register
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
@@ -62,8 +64,7 @@ def _flags(term: Expr) -> set[str]:
     return out
 
 
-@dataclass(frozen=True, slots=True)
-class Limit:
+class Limit(Struct, frozen=True):
     """A capacity: how much of it a tensor takes, how much there is, and how to speak of it."""
 
     size: Callable[[Storage], Expr]
@@ -79,8 +80,7 @@ class Limit:
     together: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class _Peak:
+class _Peak(Struct, frozen=True):
     """Lifetimes that meet, what they take together, and when they do.
 
     ``path``: the conditions under which all of them are there.
@@ -256,8 +256,7 @@ def _peak_check(peak: _Peak, predicate: Bool, given: tuple[Bool, ...], limit: Li
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
+class _Part(Struct, frozen=True):
     """Tensors of one site that are live, what they take together, and how many they are.
 
     ``last``: one of them began to live last of all.

@@ -9,9 +9,13 @@ besides.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
-from verifier.records import dataclass, field, replace
+from msgspec import Struct
+from msgspec.structs import replace
+
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.expr.settling import Settling
@@ -52,8 +56,7 @@ class Copy:
         return tuple(fact for fact in facts if fact is not E.TRUE)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Touched:
+class _Touched(Struct, frozen=True, eq=False):
     """That a copy touches the element of a view: a formula, beside what is known."""
 
     view: View
@@ -125,7 +128,7 @@ def copy(
         if (value := solved.get(symbol)) is not None:
             facts += (E.ge(value, 0), E.lt(value, count))
         else:
-            kept.append(replace(loop, index=index, trips=settle.expr(count)))
+            kept.append(dataclasses.replace(loop, index=index, trips=settle.expr(count)))
 
     facts = [fact for fact in map(settle.bool, facts) if fact is not E.TRUE]
     if any(fact is E.FALSE for fact in facts):
@@ -272,7 +275,7 @@ def _after(
 
 
 def _where(way: Copy, facts: Iterable[Bool]) -> Copy:
-    return replace(way, constraints=(*way.constraints, *facts))
+    return dataclasses.replace(way, constraints=(*way.constraints, *facts))
 
 
 def renewed(access: Access, writes: Iterable[Access], found: Copy, level: int) -> tuple[Bool, bool]:
@@ -356,7 +359,9 @@ def _touched(way: Copy, view: View, facts: Known) -> _Touched:
         mine, theirs = same_frame(way.view, view)
         if mine.exact and theirs.exact:
             inner = facts.inside(way.access.loops, way.access.view.axes)
-            formula, exact = _by_cases(replace(way, view=mine), theirs.coords, inner, _CHOICES)
+            formula, exact = _by_cases(
+                dataclasses.replace(way, view=mine), theirs.coords, inner, _CHOICES
+            )
             formula = E.or_(*_beyond(theirs, view), unfolded(formula))
             if facts.decide(formula):
                 formula, exact = E.TRUE, True
@@ -375,7 +380,7 @@ def _by_cases(way: Copy, at: Sequence[Expr], known: Known, choices: int) -> tupl
     exact = True
     for case in (test, E.not_(test)):
         put = Settling((case,))
-        settled = replace(
+        settled = dataclasses.replace(
             way,
             view=replace(
                 view,
@@ -383,7 +388,9 @@ def _by_cases(way: Copy, at: Sequence[Expr], known: Known, choices: int) -> tupl
                 axes=tuple(Axis(axis.symbol, put.expr(axis.size)) for axis in view.axes),
                 mask=put.bool(view.mask),
             ),
-            private=tuple(replace(loop, trips=put.expr(loop.trips)) for loop in way.private),
+            private=tuple(
+                dataclasses.replace(loop, trips=put.expr(loop.trips)) for loop in way.private
+            ),
             constraints=tuple(map(put.bool, way.constraints)),
         )
         part, known_exactly = _by_cases(settled, [put.expr(x) for x in at], known, choices - 1)

@@ -10,6 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from rules.memory import examples
 from rules.memory.cases import (
     Copy,
@@ -24,7 +27,6 @@ from rules.memory.cases import (
 )
 from rules.memory.registers import file_of, lane, lanes_of, registers_of
 from verifier.hardware.targets import Target
-from verifier.records import dataclass, replace
 from verifier.rulebase import Monitor, On, Replayed, Rule, Shown, register
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
@@ -39,8 +41,7 @@ from verifier.symbolic.tensors import Axis, Storage, View
 from verifier.symbolic.trace import Operation, Trace
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(Struct, frozen=True):
     """What is wrong with a call that goes on from what accumulators hold."""
 
     facts: tuple[str, ...]
@@ -100,8 +101,7 @@ def ended_fault(operation: Operation) -> Fault:
     )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Call:
+class _Call(Struct, frozen=True, eq=False):
     """A call that uses accumulators; ``used`` None: how is not followed."""
 
     access: Access

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import product
 from typing import Final
 
-from verifier.records import dataclass
+from msgspec import Struct
+
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr, Sym
 from verifier.symbolic.memory.index import Access
@@ -25,8 +26,7 @@ class UncountableError(Exception):
     """Something is not a number, or there are too many of them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Grid:
+class Grid(Struct, frozen=True):
     """Runs of ``length`` units from ``start`` on, at all sums of multiples of steps.
 
     ``steps``: how many multiples, and of what, the largest step first.
@@ -37,8 +37,7 @@ class Grid:
     length: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Writing:
+class Writing(Struct, frozen=True):
     """A write: when it happens, and what it writes then."""
 
     loops: tuple[Loop, ...]

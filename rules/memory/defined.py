@@ -18,6 +18,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from rules.memory.cases import (
     Copy,
     apart,
@@ -36,7 +39,6 @@ from rules.memory.registers import accumulating
 from rules.memory.ways import Way, Ways
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
-from verifier.records import dataclass, field, replace
 from verifier.symbolic import expr as E
 from verifier.symbolic.effects import Carried, Folded
 from verifier.symbolic.expr import Bool, Expr
@@ -56,8 +58,7 @@ _ROUNDS = 4
 _EXACTLY = 2
 
 
-@dataclass(slots=True)
-class Flow:
+class Flow(Struct):
     """What is defined in one trace."""
 
     table: Table
@@ -347,8 +348,7 @@ def _running(read: Read) -> list[E.Sym]:
 # ----------------------------------------------------------------------- what is defined
 
 
-@dataclass(slots=True)
-class _Definition:
+class _Definition(Struct):
     """Settles one read.
 
     Of an element that other views write in parts, all parts have to be defined: each is settled by
@@ -636,8 +636,7 @@ class _Definition:
                     yield from self.flow.ways.before(refined, access, inside=level + 1)
 
 
-@dataclass(frozen=True, slots=True)
-class _Threat:
+class _Threat(Struct, frozen=True):
     """A write that may have carried something undefined where it is read."""
 
     #: that it has not; other symbols in it stand for anything

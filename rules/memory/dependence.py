@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from rules.beta1 import TWINS
 from rules.memory import examples
 from rules.memory.alike import alike
@@ -25,7 +28,6 @@ from verifier.hardware.catalogue import Hardware
 from verifier.hardware.chips import Chip
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
-from verifier.records import dataclass, replace
 from verifier.rulebase import Monitor, On, Rule, Whose, register
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
@@ -43,8 +45,7 @@ from verifier.symbolic.tensors import LoopKind, StorageKind
 from verifier.symbolic.trace import Trace
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SideBySide:
+class SideBySide(Struct, frozen=True, eq=False):
     """What runs at the same time, and how a report speaks of it.
 
     ``words`` and ``help`` are filled with the index of the loop, ``words`` first with what leads to

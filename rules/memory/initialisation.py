@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from enum import Enum
 from math import prod
+
+from msgspec.structs import replace
 
 from rules.beta1 import TWINS
 from rules.memory import counted, examples

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import combinations
 
-from verifier.records import dataclass, replace
+from msgspec import Struct
+from msgspec.structs import replace
+
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.memory.index import Index
@@ -18,8 +20,7 @@ from verifier.symbolic.views.common import conjuncts
 _TOLD_APART = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Meeting:
+class Meeting(Struct, frozen=True):
     """Lifetimes that meet in one point.
 
     ``again``: when they do, of those that loops bring round again; ``held``: when each is there,

@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from verifier.hardware import dtypes as dt
-from verifier.records import dataclass, replace
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
@@ -26,8 +28,7 @@ from verifier.symbolic.views import is_whole
 _DEPTH: Final = 8
 
 
-@dataclass(frozen=True, slots=True)
-class Numbers:
+class Numbers(Struct, frozen=True):
     """What elements hold that one operation has set.
 
     ``value``: that number, for any symbols that ``within`` admits; None: not known, and ``reason``
@@ -42,8 +43,7 @@ class Numbers:
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class _At:
+class _At(Struct, frozen=True):
     """Where elements are looked at: ``loops`` and the grid around, the path, program order."""
 
     loops: tuple[Loop, ...]

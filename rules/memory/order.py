@@ -14,8 +14,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from rules.memory.cases import apart, common_loops, copy
-from verifier.records import dataclass, replace
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.memory.content import combines, constant, folded, moved
@@ -48,8 +50,7 @@ def disordered(met: Met) -> bool:
     return ordered(E.const(first.waited), E.const(second.waited)) is not E.TRUE
 
 
-@dataclass(frozen=True, slots=True)
-class Barriers:
+class Barriers(Struct, frozen=True):
     """The barriers of a kernel; ``grid``: the loops over its instances."""
 
     operations: tuple[Operation, ...]
@@ -188,8 +189,7 @@ def _folds(operation: Operation, loop: Loop) -> bool:
     return any(index is loop.index for index in folded(operation))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Foreign:
+class Foreign(Struct, frozen=True, eq=False):
     """A read of what another instance writes, with nothing that orders them."""
 
     read: Access

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from verifier.records import dataclass, field
+from msgspec import Struct, field
+
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.tensors import Loop
@@ -15,8 +16,7 @@ from verifier.symbolic.trace import Operation
 _MOST: Final = 200
 
 
-@dataclass(slots=True)
-class Passes:
+class Passes(Struct):
     """Counts barriers of instances whose indices are those of the loops ``grid``."""
 
     grid: tuple[Loop, ...]

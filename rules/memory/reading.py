@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from rules.memory.cases import narrowed
 from rules.memory.registers import registers_of
 from verifier.hardware.memories import Buffer
-from verifier.records import dataclass, replace
 from verifier.symbolic import expr as E
 from verifier.symbolic.effects import ACCUMULATORS, Carried, Decides, Folded, Index, Line, Reads
 from verifier.symbolic.expr import Bool
@@ -19,8 +21,7 @@ from verifier.symbolic.tensors import Axis, Storage, StorageKind, View
 from verifier.symbolic.trace import Operation
 
 
-@dataclass(eq=False, slots=True)
-class Read:
+class Read(Struct, eq=False):
     """A region that an operation reads, and what becomes of it.
 
     ``why``: what it decides, if it does. ``to``: the role that it is carried to. ``sure``: whether
@@ -60,8 +61,7 @@ class Read:
         return bool(self.why)
 
 
-@dataclass(eq=False, slots=True)
-class Write:
+class Write(Struct, eq=False):
     """A region that an operation writes; ``partial``: at most that, as data or flags say."""
 
     access: Access

@@ -8,15 +8,15 @@ in which an access may come before another; a run keeps it per location.
 
 from __future__ import annotations
 
+from msgspec import Struct
+
 from verifier.hardware.capabilities import Capability
 from verifier.hardware.targets import Target
-from verifier.records import dataclass
 from verifier.symbolic.effects import Effect
 from verifier.symbolic.memory.content import Content
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(Struct, frozen=True):
     """What is wrong with a multiplication into a location; ``severity``: unless an error."""
 
     fact: str

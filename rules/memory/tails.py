@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from rules.memory import examples
 from rules.memory.formulas import pinned
 from rules.memory.wholes import Along, fillings, line, quotients, walks
 from rules.memory.words import reach
 from verifier.hardware.targets import Target
-from verifier.records import dataclass, replace
 from verifier.rulebase import Monitor, On, Replayed, Rule, Shown, register
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
@@ -147,8 +149,7 @@ def _factor(term: Expr) -> str:
     return text if term.is_const or term.as_atom() is not None else f"({text})"
 
 
-@dataclass(frozen=True, slots=True)
-class _Tiling:
+class _Tiling(Struct, frozen=True):
     """A read that walks through a dimension in tiles, which fill it at some sizes.
 
     ``quotient``: what has no remainder at these sizes; None: on plain numbers nothing is left of

@@ -8,10 +8,11 @@ over by another one of the same place since it was written.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from functools import partial
 from itertools import chain, permutations
 from typing import TypeAlias
+
+from msgspec.structs import replace
 
 from rules.memory import examples
 from rules.memory.cases import apart, before, between, covered

@@ -10,11 +10,14 @@ the rest; a head, a sample, or every other block are not complete there, either.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from rules.memory.cases import Copy, copy, covered_point, quotient
-from verifier.records import dataclass, replace
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import FALSE, TRUE, Bool, Div, Expr, Sym
 from verifier.symbolic.memory.index import Access
@@ -29,8 +32,7 @@ _OTHERS: Final = (2, 3)
 _LOOKED_AT: Final = 97
 
 
-@dataclass(frozen=True, slots=True)
-class Filling:
+class Filling(Struct, frozen=True):
     """A quotient without a remainder, and the size at which it has none."""
 
     quotient: Div

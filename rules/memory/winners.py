@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec import Struct
+
 from rules.memory.cases import Copy, apart, before, common_loops, contains, copy, covered, dominates
 from rules.memory.order import result_of, writing
-from verifier.records import dataclass
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool
 from verifier.symbolic.memory.index import Access, Index, Uses, tensor
@@ -18,8 +19,7 @@ from verifier.symbolic.memory.known import Known
 from verifier.symbolic.tensors import Loop, LoopKind
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Winner:
+class Winner(Struct, frozen=True, eq=False):
     """A read behind the loop of what ``first`` wrote in one iteration, ``second`` in a later one.
 
     It is right where ``predicate`` holds.

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from verifier.records import dataclass
+from msgspec import Struct
+
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.checks import Note
@@ -128,8 +129,7 @@ def allocation_note(storage: Storage) -> Note:
     return Note(storage.span, f"`{storage.name}` {verb}")
 
 
-@dataclass(frozen=True, slots=True)
-class Element:
+class Element(Struct, frozen=True):
     """The coordinates of one element, as values with names and the equations that define them."""
 
     values: tuple[tuple[str, Expr], ...]

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from msgspec import Struct
+
 from rules.memory import counted
 from rules.memory.counted import Grid, Writing, number
 from rules.tpu import kit
-from verifier.records import dataclass
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.lanes import SystemTensor
@@ -19,8 +20,7 @@ from verifier.symbolic.trace import Operation
 _UNFIT: Final = "it is not written in rows of the shape that the contract declares"
 
 
-@dataclass(frozen=True, slots=True)
-class Placed:
+class Placed(Struct, frozen=True):
     """A transfer's tensor as a part of its buffer, of which it is a part if ``fits`` holds.
 
     ``exact``: it does, as far as folding tells.
@@ -83,8 +83,7 @@ def placed(storage: Storage, tensor: SystemTensor, known: Known, loops: Sequence
     return Placed(view, E.and_(*left), same and not left)
 
 
-@dataclass(frozen=True, slots=True)
-class _Folding:
+class _Folding(Struct, frozen=True):
     """What folds, also where indices of loops are put at their ends: such facts hold for sure."""
 
     known: Known

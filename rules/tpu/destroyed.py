@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from msgspec import Struct
+
 from rules.tpu import covering, flow, kit
 from rules.tpu.flow import Instance, Use
 from rules.tpu.kit import function, words
 from verifier.hardware.chips import Chip
-from verifier.records import dataclass
 from verifier.symbolic import expr as E
 from verifier.symbolic.checks import Check, Note
 from verifier.symbolic.expr import Bool
@@ -16,8 +17,7 @@ from verifier.symbolic.lanes import LocalTensor
 from verifier.symbolic.memory.lives import exclusive
 
 
-@dataclass(frozen=True, slots=True)
-class _Before:
+class _Before(Struct, frozen=True):
     """A use as a work tensor before a read: in the same iteration of the loops that both are in
     (``level`` None), or in an earlier one of the loop at that level."""
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from rules.tpu import kit
 from verifier.hardware.chips import Chip
 from verifier.layouts.strides import WORD_BYTES
-from verifier.records import dataclass, field, replace
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
@@ -19,8 +21,7 @@ from verifier.symbolic.tensors import Loop
 from verifier.symbolic.trace import Operation, Trace
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Use:
+class Use(Struct, frozen=True, eq=False):
     """One operand in local memory that an operation reads, writes, or both."""
 
     operation: Operation
@@ -109,8 +110,7 @@ class Use:
         return role.placed if role is not None else None
 
 
-@dataclass(frozen=True, slots=True)
-class Uses:
+class Uses(Struct, frozen=True):
     """The uses of a trace, each list in program order."""
 
     reads: list[Use] = field(default_factory=list)
@@ -119,8 +119,7 @@ class Uses:
     destroyed: list[Use] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
-class Instance:
+class Instance(Struct, frozen=True):
     """A use in some iteration: the tensor then, and what holds of the iteration."""
 
     use: Use
@@ -228,8 +227,7 @@ def in_order(trace: Trace) -> list[Operation]:
     return sorted(trace.operations, key=lambda op: op.order)
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(Struct, frozen=True):
     """A parallel section: the operations from its start to its end.
 
     Where the end is reached in the next iteration of the loop that the start is in, or behind it,

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, Protocol, runtime_checkable
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from rules.tpu.runs import lane_of, meet
 from verifier.hardware.chips import Chip
 from verifier.hardware.engines import Engine
 from verifier.layouts import address as places
 from verifier.layouts import strides as layouts
-from verifier.records import dataclass, replace
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.checks import Check, Note
@@ -171,8 +173,7 @@ def span_of(op: Operation, role: str) -> Span:
 # ----------------------------------------------------------------------------- geometry
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(Struct, frozen=True):
     """Where a local tensor lies: bytes ``[start, end)`` of every lane that it occupies.
 
     ``slots`` is how many of its channels a lane holds (ADR-03); ``length`` is exact for a tensor
@@ -278,8 +279,7 @@ def nonempty(shape: Quad) -> tuple[Bool, ...]:
     return tuple(fact for fact in (E.ge(size, 1) for size in shape) if fact is not E.TRUE)
 
 
-@dataclass(frozen=True, slots=True)
-class Element:
+class Element(Struct, frozen=True):
     """One element of a tensor: its symbols' ranges, and the address of its first byte."""
 
     index: Quad

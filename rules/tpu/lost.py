@@ -12,13 +12,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from rules.tpu import flow, kit
 from rules.tpu.examples import pair
 from rules.tpu.flow import Instance, Use
 from rules.tpu.kit import function, words
 from verifier.dialects.names import OKK
 from verifier.hardware.chips import Chip
-from verifier.records import dataclass, replace
 from verifier.rulebase import Monitor, On, Rule, register
 from verifier.symbolic import expr as E
 from verifier.symbolic.checks import Check, Note
@@ -63,8 +65,7 @@ def lost_in_run(event: Stretch, chip: Chip) -> Iterator[Check]:
                 yield check
 
 
-@dataclass(frozen=True, slots=True)
-class _Next:
+class _Next(Struct, frozen=True):
     """A write over a result, ``age`` iterations of the loop after it."""
 
     use: Use

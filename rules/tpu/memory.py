@@ -6,13 +6,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from rules.tpu import flow, kit
 from rules.tpu.examples import pair
 from rules.tpu.flow import Instance, Use, Uses
 from rules.tpu.kit import function, words
 from verifier.dialects.names import OKK
 from verifier.hardware.chips import Chip
-from verifier.records import dataclass, replace
 from verifier.rulebase import Monitor, On, Rule, register
 from verifier.symbolic import expr as E
 from verifier.symbolic.checks import Check, Note
@@ -26,8 +28,7 @@ from verifier.symbolic.trace import Trace
 _AGES: Final = (1, 2)
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(Struct, frozen=True):
     """The write whose data a read is about: where it is, and how many iterations ago of a loop."""
 
     write: Instance
@@ -239,8 +240,7 @@ def _of_read(
             yield _whole(chip, read, own, write, table.writes, rest, lost=True), ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Others:
+class _Others(Struct, frozen=True):
     """The other operands that a function reads in local memory, at once with one that is judged.
 
     What was written for one of them is no update of what was written for another: of two tensors of

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from rules.memory.cases import Copy, copy, covered_point
 from rules.tpu import buffers, flow, kit
 from rules.tpu.examples import pair
 from rules.tpu.kit import check, function, words
 from verifier.dialects.names import OKK
 from verifier.hardware.chips import Chip
-from verifier.records import dataclass, replace
 from verifier.rulebase import Monitor, On, Replayed, Rule, Shown, register
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
@@ -119,8 +121,7 @@ register(
 # ----------------------------------------------------------------------------- coverage
 
 
-@dataclass(frozen=True, slots=True)
-class _Moved:
+class _Moved(Struct, frozen=True):
     """One operand of a transfer in system memory."""
 
     operation: Operation

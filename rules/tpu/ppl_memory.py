@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from rules.memory.capacity import Limit, first_excess, peak_checks, totals
 from rules.memory.order import Barriers, Foreign, disordered, reader, reads_of_others

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from rules.tpu import ppl_memory, ppl_places
 from rules.tpu.ppl_kit import (

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from msgspec import Struct
+
 from rules.tpu.ppl_kit import (
     AXES,
     bits,
@@ -26,7 +28,6 @@ from rules.tpu.ppl_kit import (
 from verifier.hardware import dtypes as dt
 from verifier.hardware.chips import Chip
 from verifier.layouts import strides as layouts
-from verifier.records import dataclass
 from verifier.rulebase import On
 from verifier.symbolic import expr as E
 from verifier.symbolic.checks import Check
@@ -279,8 +280,7 @@ def _whole(view: View) -> bool:
 # ----------------------------------------------------------------------------- layouts
 
 
-@dataclass(frozen=True, slots=True)
-class _Axes:
+class _Axes(Struct, frozen=True):
     """How far it is from one element of a part to the next, and how far it is taken to be."""
 
     places: tuple[Expr, ...]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from msgspec import Struct
+
 from rules.tpu.ppl_dtypes import types
 from rules.tpu.ppl_kit import (
     AXES,
@@ -29,7 +31,6 @@ from rules.tpu.ppl_kit import (
 from verifier.hardware import dtypes as dt
 from verifier.hardware.capabilities import Capability
 from verifier.hardware.chips import Chip
-from verifier.records import dataclass
 from verifier.rulebase import On
 from verifier.symbolic import expr as E
 from verifier.symbolic.checks import Check
@@ -86,8 +87,7 @@ def _fact(op: Operation) -> str:
     return role.value.fact
 
 
-@dataclass(frozen=True, slots=True)
-class _Window:
+class _Window(Struct, frozen=True):
     """The arguments that say where a window goes, along h and w."""
 
     kernel: tuple[Expr, ...]

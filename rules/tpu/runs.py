@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final, TypeAlias
 
+from msgspec import Struct
+
 from verifier.hardware.chips import Chip
 from verifier.layouts import address as places
-from verifier.records import dataclass
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.lanes import LocalTensor
 
@@ -19,8 +20,7 @@ _RUNS: Final = 4
 Line: TypeAlias = tuple[int, int, int]
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(Struct, frozen=True):
     """The bytes from ``start`` to ``end`` of each lane from ``first`` up to ``last``."""
 
     first: int

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from msgspec.structs import replace
+
 from rules.tpu import flow, kit
 from rules.tpu.examples import pair
 from rules.tpu.flow import Section, Use, in_order, sections
@@ -11,7 +13,6 @@ from rules.tpu.kit import function, words
 from verifier.dialects.names import OKK
 from verifier.hardware.chips import Chip
 from verifier.hardware.engines import Engine
-from verifier.records import replace
 from verifier.rulebase import Monitor, On, Rule, register
 from verifier.symbolic import expr as E
 from verifier.symbolic.checks import Check, Note

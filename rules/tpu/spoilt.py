@@ -14,12 +14,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from rules.tpu import flow, kit, written
 from rules.tpu.flow import Use, Uses
 from rules.tpu.runs import lane_of
 from rules.tpu.written import Element, Point, Way
 from verifier.hardware.chips import Chip
-from verifier.records import dataclass, replace
 from verifier.symbolic import expr as E
 from verifier.symbolic.checks import Check
 from verifier.symbolic.effects import Carried, Index
@@ -28,8 +30,7 @@ from verifier.symbolic.lanes import Quad, SystemTensor
 from verifier.symbolic.memory.deciding import USED, taken
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Struct, frozen=True):
     """The elements of a result that are made of what is defined, as one of the operands has it.
 
     ``formula``: that an element of the operand is, whose ``axes`` are symbols (or settled): lane,
@@ -64,8 +65,7 @@ class Part:
         return E.Substitution(put).bool(self.formula)
 
 
-@dataclass(frozen=True, slots=True)
-class Spoilt:
+class Spoilt(Struct, frozen=True):
     """A result that holds what is undefined, but for the elements that all ``parts`` have.
 
     ``origins``: what is said of the first reads of that, in program order. Without parts it is a
@@ -81,8 +81,7 @@ class Spoilt:
         return tuple(part.formula for part in self.parts)
 
 
-@dataclass(frozen=True, slots=True)
-class Threat:
+class Threat(Struct, frozen=True):
     """That a point which a result spoilt was written again, or was not spoilt by it.
 
     ``given``: what holds of the symbols of that result; where ``formula`` is not free of them it is

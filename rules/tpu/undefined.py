@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from itertools import groupby, product
 from typing import Final
+
+from msgspec.structs import replace
 
 from rules.memory.formulas import size
 from rules.memory.words import decides_note

@@ -13,12 +13,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from rules.tpu import flow, kit
 from rules.tpu.flow import Use
 from rules.tpu.runs import lane_of
 from verifier.hardware.chips import Chip
 from verifier.layouts.strides import WORD_BYTES
-from verifier.records import dataclass, replace
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr, Sym
 from verifier.symbolic.lanes import Quad
@@ -30,8 +32,7 @@ from verifier.symbolic.tensors import Loop
 _NOWHERE: Final = E.Substitution({})
 
 
-@dataclass(frozen=True, slots=True)
-class Element:
+class Element(Struct, frozen=True):
     """Some bytes of some element: of every lane ``lane`` and slot, the first byte in the lane.
 
     ``axes``: the symbols that it is said in, each with how many values it takes from 0 on;
@@ -103,8 +104,7 @@ def element(
     return Element(lane, byte, size, tuple(axes), kept, quad, slot, part)
 
 
-@dataclass(frozen=True, slots=True)
-class Way:
+class Way(Struct, frozen=True):
     """A use in one of the iterations before a read, whose indices are symbols of its own."""
 
     use: Use
@@ -160,8 +160,7 @@ def depends(write: Use, loops: Sequence[Loop], also: Sequence[Bool] = ()) -> boo
     return any(symbol in wanted for term in terms for symbol in term.free())
 
 
-@dataclass(frozen=True, slots=True)
-class Covered:
+class Covered(Struct, frozen=True):
     """When some element of a read was written; ``exact``: and otherwise it was not.
 
     ``given``: what holds of the symbols that name the element. ``where``: its lane and byte.
@@ -173,8 +172,7 @@ class Covered:
     where: Element | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Point:
+class Point(Struct, frozen=True):
     """Some bytes of some element of a read, whichever, and what is known where it is read."""
 
     element: Element

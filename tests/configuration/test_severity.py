@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import get_args
 
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from verifier.configuration.severity import overridden
 from verifier.report.model import SEVERITIES, Diagnostic, Severity, Span, Verdict

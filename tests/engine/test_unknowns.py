@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import asdict
 from pathlib import Path
 
 import pytest
+from msgspec import to_builtins
 
 from tests.engine.test_nested import HEAD, check
 
@@ -31,7 +31,7 @@ LINE = HEAD.count("\n") + 1
 def reasons(tmp_path: Path, imports: str, rows: str, before: str = "pass") -> list[str]:
     text = KERNEL.format(imports=imports, rows=rows, before=before)
     result = check(tmp_path, text)
-    said = json.dumps(asdict(result), default=str)
+    said = json.dumps(to_builtins(result), default=str)
     assert not SYMBOL.search(said), SYMBOL.findall(said)
     assert [kernel.status for kernel in result.kernels] == ["unknown"]
     return [reason.message for kernel in result.kernels for reason in kernel.reasons]

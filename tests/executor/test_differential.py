@@ -17,13 +17,14 @@ import os
 import random
 import re
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from tests.executor.cases import BAD, GOOD, OTHERS, Case
 from tests.oracles import agreement

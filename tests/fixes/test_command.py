@@ -6,10 +6,10 @@ import errno
 import os
 import shutil
 import subprocess
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from verifier.cli import fix
 from verifier.cli.main import main

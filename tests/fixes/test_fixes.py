@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from tests.fixes.support import mend, request
 from tests.fixtures.support import FIXTURES, bad

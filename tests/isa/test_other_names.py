@@ -19,7 +19,7 @@ from verifier.rulebase import all_rules
 
 #: what is appended to the package of descriptions of a dialect
 _LIKES = """
-from dataclasses import replace as _replace
+from msgspec.structs import replace as _replace
 
 {table} = MappingProxyType(
     {{

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from verifier.hardware.chips import CHIPS, Chip
 from verifier.layouts.arrangement import Arrangement, arrange

@@ -3,9 +3,8 @@ layout chapters), with four lanes of 1024 bytes where nothing else is said."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from verifier.hardware.chips import CHIPS, Chip
 from verifier.layouts import strides as layouts

@@ -5,9 +5,8 @@ Four lanes where nothing else is said; S0 and S3, S4 are the manuals' layout cha
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from verifier.hardware.chips import CHIPS
 from verifier.layouts import strides as layouts

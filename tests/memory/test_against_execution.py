@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from rules.memory.dependence import carried_dependences
 from rules.memory.initialisation import uninitialised_reads, unwritten_outputs

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from rules.memory.initialisation import uninitialised_reads, unwritten_outputs
 from tests.memory.build import Kernel

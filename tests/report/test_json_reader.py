@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import io
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from verifier.report import json_format
 from verifier.report.fingerprints import fingerprinted

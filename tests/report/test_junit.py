@@ -3,11 +3,11 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
+from msgspec.structs import replace
 
 from verifier.report.model import RunReport
 from verifier.report.text import Options

@@ -3,9 +3,9 @@ from __future__ import annotations
 import itertools
 import pickle
 import random
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from verifier.report.model import (
     Diagnostic,

@@ -6,9 +6,9 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from verifier.report import concise, full, github, json_format, junit, sarif
 from verifier.report.baseline import applied, of, text

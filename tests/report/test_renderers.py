@@ -4,9 +4,9 @@ import io
 import json
 import re
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from verifier.report import concise, full, json_format
 from verifier.report.formats import FORMATS, renderer

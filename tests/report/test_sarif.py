@@ -4,13 +4,13 @@ import io
 import json
 import os
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import pytest
 from hypothesis import given, settings
+from msgspec.structs import replace
 
 from verifier.report import sarif
 from verifier.report.fingerprints import fingerprinted

@@ -74,7 +74,7 @@ def nodes(value: object) -> Iterator[ir.Node]:
             stack.extend(item)
         elif isinstance(item, ir.Node):
             yield item
-            stack.extend(getattr(item, name) for name in item.__dataclass_fields__)
+            stack.extend(getattr(item, name) for name in item.__struct_fields__)
         elif isinstance(item, ir.Block):
             stack.append(item.statements)
 

@@ -11,11 +11,13 @@ import os
 import random
 import re
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
+
+from msgspec.structs import replace
 
 from verifier.executor import session, simulate
 from verifier.executor.api import Simulation

@@ -13,18 +13,18 @@ from collections.abc import Sequence
 from typing import Final
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from verifier.cache.environment import environment
 from verifier.cache.store import Store
 from verifier.engine.memo import Reached, Stored, carried, joined, reached
-from verifier.records import dataclass, replace
 from verifier.report.model import FileRequest, FileResult, RunReport
 from verifier.source.footprint import recording
 from verifier.source.project import Project
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """The report of a file, and what it depends on."""
 
     reached: Reached
@@ -57,8 +57,7 @@ class StoredMemo:
             self.fresh[_named("kernel", key)] = _encoder.encode(tuple(stored))
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
+class Kept(Struct, frozen=True):
     """What is to be kept of the analysis of a file: results of kernels, and what it depends on."""
 
     fresh: dict[str, bytes]

@@ -10,9 +10,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import Struct, field
+
 from verifier.cli.git import Change, GitError, Repository, nearest_folder
 from verifier.cli.paths import absolute, project_root
-from verifier.records import dataclass, field
 
 if TYPE_CHECKING:
     from verifier.source.imports import Changes
@@ -30,8 +31,7 @@ _HOOK = "PRE_COMMIT"
 _FROM = "PRE_COMMIT_FROM_REF"
 
 
-@dataclass(frozen=True, slots=True)
-class History:
+class History(Struct, frozen=True):
     """What git says has changed in a work tree since a commit; empty where there is no git."""
 
     root: str
@@ -45,8 +45,7 @@ class History:
         return os.path.join(self.root, path or "")
 
 
-@dataclass(slots=True)
-class Scope:
+class Scope(Struct):
     """``files`` to check, as they are shown; ``roots`` for their imports; ``total`` looked at."""
 
     files: list[str] = field(default_factory=list)

@@ -8,10 +8,12 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from verifier.cli import pool, signals
 from verifier.cli.output import remark
 from verifier.cli.progress import Bar
-from verifier.records import dataclass, replace
 from verifier.report.model import FileError, FileRequest, FileResult
 
 if TYPE_CHECKING:
@@ -107,16 +109,14 @@ def _through(
     return results
 
 
-@dataclass(frozen=True, slots=True)
-class Worked:
+class Worked(Struct, frozen=True):
     """What came of the analysis of a file, or of a part of it; ``kept`` is for the cache."""
 
     result: FileResult
     kept: Kept | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Analysis:
+class _Analysis(Struct, frozen=True):
     """The work of a worker process; ``folder`` is where it finds the results of kernels."""
 
     folder: Path | None

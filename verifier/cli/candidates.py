@@ -7,16 +7,16 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from verifier.cli.paths import absolute
-from verifier.records import dataclass
 from verifier.report.model import FileError
 
 if TYPE_CHECKING:
     from verifier.source.sources import Sources
 
 
-@dataclass(frozen=True, slots=True)
-class Candidates:
+class Candidates(Struct, frozen=True):
     """``total`` files were found; ``files`` may hold kernels, largest first, of ``sizes`` bytes."""
 
     total: int

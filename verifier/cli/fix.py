@@ -12,8 +12,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import Struct, field
+
 from verifier.cli.paths import Display
-from verifier.records import dataclass, field
 from verifier.report.model import (
     EXIT_CLEAN,
     EXIT_FAILURE,
@@ -51,8 +52,7 @@ class Again:
         return [self._workspace.check(request) for request in wanted]
 
 
-@dataclass(slots=True)
-class Fixing:
+class Fixing(Struct):
     """What ``--fix``, ``--unsafe-fixes`` and ``--diff`` ask for, and what came of it.
 
     ``write`` False: the files stay as they are. ``changed`` has the texts before and after,

@@ -16,7 +16,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from verifier.records import dataclass
+from msgspec import Struct
 
 #: The tree without files, as git names it: what a repository without commits is compared with.
 EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
@@ -29,8 +29,7 @@ class GitError(Exception):
     """Git is missing, or did not do what was needed; one line."""
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """A file that is not what it was; paths relative to the repository's top.
 
     ``before`` is None for a new file, ``after`` None for one that is gone; they differ where git

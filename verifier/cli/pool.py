@@ -15,7 +15,8 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Generic, TypeVar
 
-from verifier.records import dataclass
+from msgspec import Struct
+
 from verifier.report.model import FileRequest
 
 R = TypeVar("R")
@@ -28,16 +29,14 @@ _PATIENCE = 20  # a file may take this many times the limit of one kernel,
 GRACE = 5.0  # and this many seconds more
 
 
-@dataclass(frozen=True, slots=True)
-class Work(Generic[R]):
+class Work(Struct, Generic[R], frozen=True):
     """``do`` answers a request and does not raise; ``failed`` answers for it, and says why."""
 
     do: Callable[[FileRequest], R]
     failed: Callable[[FileRequest, str], R]
 
 
-@dataclass(slots=True)
-class _Worker:
+class _Worker(Struct):
     process: BaseProcess
     connection: Connection
     request: FileRequest

@@ -9,10 +9,11 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from msgspec import Struct
+from msgspec.structs import replace
 
 from verifier.cli.output import Refusal, version
 from verifier.cli.writing import check_writable, write_whole
-from verifier.records import dataclass, replace
 from verifier.report.formats import FORMATS, NEEDS
 
 if TYPE_CHECKING:
@@ -62,8 +63,7 @@ def options(command: Command) -> Command:
     return command
 
 
-@dataclass(frozen=True, slots=True)
-class Reporting:
+class Reporting(Struct, frozen=True):
     """What becomes of a report. Made before the analysis, so that mistakes are told at once.
 
     Raises:

@@ -8,10 +8,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from verifier.cli.candidates import Candidates, below, gather, roots_of
 from verifier.cli.output import did_you_mean
 from verifier.cli.paths import Display, absolute, project_root
-from verifier.records import dataclass, field, replace
 from verifier.report.fingerprints import fingerprinted
 from verifier.report.merging import unmatched_errors
 from verifier.report.model import (
@@ -37,8 +39,7 @@ if TYPE_CHECKING:
 _SMALL = 8192
 
 
-@dataclass(frozen=True, slots=True)
-class RunOptions:
+class RunOptions(Struct, frozen=True):
     """What ``check`` was asked to do. ``configurations`` know what holds for each file."""
 
     paths: tuple[str, ...]
@@ -202,8 +203,7 @@ class _Wanted:
             raise ConfigurationError(self._policy.configurations.problems())
 
 
-@dataclass(frozen=True, slots=True)
-class Expected:
+class Expected(Struct, frozen=True):
     """Whether a run over ``paths`` would have found an entry of a baseline again."""
 
     configurations: Configurations

@@ -8,15 +8,14 @@ import re
 from typing import TYPE_CHECKING
 
 import click
-
-from verifier.records import dataclass, replace
+from msgspec import Struct
+from msgspec.structs import replace
 
 if TYPE_CHECKING:
     from verifier.cli.candidates import Candidates
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Struct, frozen=True):
     """``index`` of ``count``, from 1 on."""
 
     index: int

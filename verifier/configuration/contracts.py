@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
-from verifier.records import dataclass
+from msgspec import Struct
 
 BinaryOperator: TypeAlias = Literal["+", "-", "*", "//", "%"]
 Comparator: TypeAlias = Literal["==", "!=", "<", "<=", ">", ">="]
@@ -19,49 +19,42 @@ Comparator: TypeAlias = Literal["==", "!=", "<", "<=", ">", ">="]
 # ------------------------------------------------------------------------------- integers
 
 
-@dataclass(frozen=True, slots=True)
-class Int:
+class Int(Struct, frozen=True):
     """An integer literal; negative values come from a minus sign directly before one."""
 
     value: int
 
 
-@dataclass(frozen=True, slots=True)
-class Name:
+class Name(Struct, frozen=True):
     """A size name (bound by its first use as a size) or the path of an integer or flag."""
 
     id: str
 
 
-@dataclass(frozen=True, slots=True)
-class Extent:
+class Extent(Struct, frozen=True):
     """``x.shape[1]``"""
 
     tensor: str
     axis: int
 
 
-@dataclass(frozen=True, slots=True)
-class ItemSize:
+class ItemSize(Struct, frozen=True):
     """``x.dtype.itemsize``: bytes of an element."""
 
     tensor: str
 
 
-@dataclass(frozen=True, slots=True)
-class Programs:
+class Programs(Struct, frozen=True):
     """``num_programs(0)``: how many programs a launch has along an axis."""
 
     axis: int
 
 
-@dataclass(frozen=True, slots=True)
-class Negate:
+class Negate(Struct, frozen=True):
     operand: Expression
 
 
-@dataclass(frozen=True, slots=True)
-class Binary:
+class Binary(Struct, frozen=True):
     """Python semantics: ``//`` and ``%`` round towards minus infinity."""
 
     op: BinaryOperator
@@ -69,16 +62,14 @@ class Binary:
     right: Expression
 
 
-@dataclass(frozen=True, slots=True)
-class Extreme:
+class Extreme(Struct, frozen=True):
     """``min(a, b)`` or ``max(a, b)``."""
 
     function: Literal["min", "max"]
     args: tuple[Expression, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Either:
+class Either(Struct, frozen=True):
     """``then if test else other``"""
 
     test: Condition
@@ -93,16 +84,14 @@ Expression: TypeAlias = (
 # ----------------------------------------------------------------------------- conditions
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(Struct, frozen=True):
     """``operands[0] ops[0] operands[1] ops[1] ...``: all must hold, as in Python."""
 
     operands: tuple[Expression, ...]
     ops: tuple[Comparator, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class OfDType:
+class OfDType(Struct, frozen=True):
     """``x.dtype in (bf16, fp16)``; one dtype stands for ``==``."""
 
     tensor: str
@@ -110,8 +99,7 @@ class OfDType:
     negated: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class SameDType:
+class SameDType(Struct, frozen=True):
     """``x.dtype == y.dtype``"""
 
     first: str
@@ -119,36 +107,31 @@ class SameDType:
     negated: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Absent:
+class Absent(Struct, frozen=True):
     """``x is None``"""
 
     path: str
     negated: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Flag:
+class Flag(Struct, frozen=True):
     """An input that is a truth value."""
 
     path: str
 
 
-@dataclass(frozen=True, slots=True)
-class Not:
+class Not(Struct, frozen=True):
     condition: Condition
 
 
-@dataclass(frozen=True, slots=True)
-class Junction:
+class Junction(Struct, frozen=True):
     """Conditions joined by ``and`` or ``or``, at least two."""
 
     kind: Literal["and", "or"]
     parts: tuple[Condition, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Alike:
+class Alike(Struct, frozen=True):
     """``(first) == (second)``: both conditions hold or neither does; one of them if ``negated``."""
 
     first: Condition
@@ -161,16 +144,14 @@ Condition: TypeAlias = Comparison | OfDType | SameDType | Absent | Flag | Not | 
 # --------------------------------------------------------------------------------- inputs
 
 
-@dataclass(frozen=True, slots=True)
-class Anything:
+class Anything(Struct, frozen=True):
     """``*`` or ``_``: a size or a value about which nothing is said."""
 
 
 Size: TypeAlias = Expression | Anything
 
 
-@dataclass(frozen=True, slots=True)
-class TensorSpec:
+class TensorSpec(Struct, frozen=True):
     """A tensor of one of the ``dtypes`` (canonical; none: any); ``shape`` None: of any rank.
 
     A dtype without brackets is the dtype itself where the kernel uses the input as one.
@@ -180,38 +161,32 @@ class TensorSpec:
     shape: tuple[Size, ...] | None
 
 
-@dataclass(frozen=True, slots=True)
-class RangeSpec:
+class RangeSpec(Struct, frozen=True):
     """An integer between ``lower`` and ``upper``, both included."""
 
     lower: Expression
     upper: Expression
 
 
-@dataclass(frozen=True, slots=True)
-class IntSpec:
+class IntSpec(Struct, frozen=True):
     value: Expression
 
 
-@dataclass(frozen=True, slots=True)
-class FloatSpec:
+class FloatSpec(Struct, frozen=True):
     value: float
 
 
-@dataclass(frozen=True, slots=True)
-class StringSpec:
+class StringSpec(Struct, frozen=True):
     value: str
 
 
-@dataclass(frozen=True, slots=True)
-class LiteralSpec:
+class LiteralSpec(Struct, frozen=True):
     """``True``, ``False`` or ``None``."""
 
     value: bool | None
 
 
-@dataclass(frozen=True, slots=True)
-class KindSpec:
+class KindSpec(Struct, frozen=True):
     """Any value of one of Python's types.
 
     ``bool`` is a tensor of truth values, or their dtype, where the input is one of these.
@@ -220,23 +195,20 @@ class KindSpec:
     kind: Literal["int", "bool", "float", "str"]
 
 
-@dataclass(frozen=True, slots=True)
-class SequenceSpec:
+class SequenceSpec(Struct, frozen=True):
     """A tuple or a list of inputs."""
 
     kind: Literal["tuple", "list"]
     elements: tuple[Spec, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class NamedSpec:
+class NamedSpec(Struct, frozen=True):
     """A value by its name where the kernel is defined: ``Mode.FAST``, ``nl.bfloat16``."""
 
     path: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ObjectSpec:
+class ObjectSpec(Struct, frozen=True):
     """What a class makes of arguments: ``Config(128, bias=False)``."""
 
     path: tuple[str, ...]
@@ -244,15 +216,13 @@ class ObjectSpec:
     keywords: tuple[Parameter, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ChoiceSpec:
+class ChoiceSpec(Struct, frozen=True):
     """One of several values: ``{64, 128}``, ``{Mode.FAST, None}``."""
 
     options: tuple[Spec, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class DefaultSpec:
+class DefaultSpec(Struct, frozen=True):
     """``default``: what the input is where a caller leaves it out."""
 
 
@@ -273,14 +243,12 @@ Spec: TypeAlias = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
+class Parameter(Struct, frozen=True):
     name: str
     spec: Spec
 
 
-@dataclass(frozen=True, slots=True)
-class Contract:
+class Contract(Struct, frozen=True):
     """``kernel`` is None in the comment form; ``defaults``: what is not named is its default."""
 
     kernel: str | None

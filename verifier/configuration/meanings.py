@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Literal, cast
 
 from lark import Token, Tree
+from msgspec import Struct
 
 from verifier.configuration import contracts as tree
 from verifier.configuration.suggestions import did_you_mean
 from verifier.hardware import dtypes
-from verifier.records import dataclass
 
 #: more spellings of dtypes that users write, beside those of kernels
 _SHORT: Final[Mapping[str, str]] = {
@@ -103,8 +103,7 @@ def contract_of(text: str, start: _Node, comment: bool) -> tree.Contract:
     return reader.contract(start, comment)
 
 
-@dataclass(slots=True)
-class _Reader:
+class _Reader(Struct):
     text: str
 
     # -- places

@@ -6,7 +6,9 @@ import os
 from collections.abc import Mapping
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
-from verifier.records import dataclass, field, replace
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from verifier.report.model import FileError, Severity
 
 #: the configuration files: one of this tool's own, and one that is shared
@@ -25,8 +27,7 @@ def shown(path: str) -> str:
     return path[len(here) :] if path.startswith(here) else path
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(Struct, frozen=True):
     """Where a value was written: a line of a file, an option, or nowhere."""
 
     source: Source
@@ -45,8 +46,7 @@ class Origin:
 DEFAULT = Origin("default")
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(Struct, frozen=True):
     """One mistake; ``line`` 0 means no particular line, ``path`` empty the command line."""
 
     path: str
@@ -70,8 +70,7 @@ class ConfigurationError(Exception):
         return type(self), (self.problems,)
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """One thing that was said: a value as written, below a key if the setting is a table."""
 
     value: Written
@@ -79,16 +78,14 @@ class Entry:
     key: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Given(Generic[T]):
+class Given(Struct, Generic[T], frozen=True):
     """The value of a setting with everything that was said about it, least important first."""
 
     value: T
     entries: tuple[Entry, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class KernelContract:
+class KernelContract(Struct, frozen=True):
     """A contract for ``kernel``; ``text`` starts with its name.
 
     ``files`` is a pattern of the files it is for (empty: all). ``preset`` names the shape preset
@@ -103,8 +100,7 @@ class KernelContract:
     preset: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(Struct, frozen=True):
     """What is in force for one file, or for a whole run.
 
     ``select`` and ``ignore`` hold rule ids, an empty ``select`` means every rule; ``severity``
@@ -125,8 +121,7 @@ class Settings:
     cache_dir: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Resolved:
+class Resolved(Struct, frozen=True):
     """The settings of ``path`` and where they come from.
 
     ``file`` is its configuration file (None: there is none). ``said`` is what is said, by the key
@@ -157,8 +152,7 @@ class Resolved:
         return error
 
 
-@dataclass(frozen=True, slots=True)
-class Overrides:
+class Overrides(Struct, frozen=True):
     """What stands above every configuration file: the command line, or an editor's options.
 
     Empty and None mean that nothing is said. Names are as the user wrote them; ``select``,

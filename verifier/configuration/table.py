@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from msgspec import Struct
+
 from verifier.configuration import reader as read
 from verifier.configuration.model import (
     DEFAULT,
@@ -15,7 +17,6 @@ from verifier.configuration.model import (
     Written,
 )
 from verifier.configuration.reader import Reader
-from verifier.records import dataclass
 from verifier.report.model import Severity
 
 if TYPE_CHECKING:
@@ -82,8 +83,7 @@ def same_kernel(one: str, other: str) -> bool:
     return other in (one, one.rpartition(".")[2]) or one == other.rpartition(".")[2]
 
 
-@dataclass(frozen=True)
-class Setting(Generic[T]):
+class Setting(Struct, Generic[T], frozen=True):
     """One setting.
 
     ``per_path``: overrides may set it. ``default_text`` is what people read for the default,

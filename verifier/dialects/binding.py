@@ -10,8 +10,9 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Final, Protocol
 
+from msgspec import Struct
+
 from verifier.dialects.signature import Parameter, Signature
-from verifier.records import dataclass
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
@@ -34,8 +35,7 @@ _KNOWN: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Bound:
+class Bound(Struct, frozen=True):
     """Arguments of a call by parameter, defaults included, in signature order.
 
     ``complete`` is False when a required argument is missing or is nothing that it could be.

@@ -6,9 +6,10 @@ import ast
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Protocol, TypeAlias
 
+from msgspec import Struct
+
 from verifier.hardware import catalogue
 from verifier.hardware.catalogue import Hardware
-from verifier.records import dataclass
 from verifier.source.apis import KernelApi
 from verifier.symbolic.dialect import Dialect
 from verifier.symbolic.generation import Generation
@@ -96,8 +97,7 @@ class Rewrites(Protocol):
     ) -> None: ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DialectDescriptor:
+class DialectDescriptor(Struct, frozen=True, kw_only=True):
     """A kernel API: its name, where it is imported from, its generations, and who interprets it."""
 
     name: str

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from functools import cache
 
-from verifier.records import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
+class Parameter(Struct, frozen=True):
     """``default`` is the text of the default, None for a required parameter."""
 
     name: str
@@ -20,8 +19,7 @@ class Parameter:
     keyword_only: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Signature:
+class Signature(Struct, frozen=True):
     """Parameters of ``name`` in ``generation``; ``open``: unknown keywords are dropped silently."""
 
     name: str

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from verifier.records import dataclass, field
+from msgspec import Struct, field
+
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 
@@ -24,8 +25,7 @@ def _none() -> Expr:
     return E.const(0)
 
 
-@dataclass(frozen=True, slots=True)
-class Sliding:
+class Sliding(Struct, frozen=True):
     """``before`` and ``after``: places of padding; ``spread``: from one element to the next."""
 
     size: Expr

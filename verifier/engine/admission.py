@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec import Struct
+
 from verifier import rulebase
 from verifier.engine import obligations, unknowns
 from verifier.engine.instances import EachTrip
 from verifier.engine.verdicts import Verdict, VerdictKind
-from verifier.records import dataclass
 from verifier.report import model as report
 from verifier.solver.query import Query, Tier
 from verifier.solver.solver import Solver
@@ -142,8 +143,7 @@ def excluded(run: Run, solver: Solver) -> list[report.Reason]:
     return [report.Reason(span.path, span.line, text)]
 
 
-@dataclass(frozen=True, slots=True)
-class RankOnly:
+class RankOnly(Struct, frozen=True):
     """A rank that a tensor is checked with, of several that the kernel admits."""
 
     name: str

@@ -10,8 +10,9 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from verifier.configuration.contracts import Contract, Int
 from verifier.configuration.showing import text_of

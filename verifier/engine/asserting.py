@@ -6,10 +6,12 @@ import ast
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from verifier.dialects.registry import of_generation
 from verifier.engine.wrapping import statement
 from verifier.hardware import dtypes
-from verifier.records import dataclass, replace
 from verifier.report import model as report
 from verifier.source import ir, suppressions
 from verifier.source.discovery import Enclosing
@@ -24,8 +26,7 @@ _NAMED = (ir.ParamKind.POSITIONAL_ONLY, ir.ParamKind.POSITIONAL, ir.ParamKind.KE
 _BUILTINS = ("min", "max", "abs", "len")
 
 
-@dataclass(slots=True)
-class Assertions:
+class Assertions(Struct):
     """Writes the preconditions of one kernel down.
 
     ``sizes`` are the names that the kernel binds to sizes of its inputs, and the lines where.

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from verifier.configuration.contracts import Contract
 from verifier.configuration.showing import text_of
 from verifier.dialects.registry import DIALECTS
 from verifier.engine import obligations
 from verifier.engine.watchdog import Clock, Share
 from verifier.hardware.catalogue import Hardware
-from verifier.records import dataclass, replace
 from verifier.report import model as report
 from verifier.rulebase import Rule
 from verifier.solver.solver import Solver
@@ -20,8 +22,7 @@ from verifier.source.project import Module, Project
 from verifier.symbolic.python.entry import Request, Run, interpreted
 
 
-@dataclass(frozen=True, slots=True)
-class Unit:
+class Unit(Struct, frozen=True):
     """One kernel on one target under one contract (or none)."""
 
     entry: KernelEntry
@@ -44,8 +45,7 @@ class Unit:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
+class Case(Struct, frozen=True):
     """A unit, what is asked of it, and the time and the solver that it has."""
 
     project: Project

@@ -11,10 +11,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice, permutations
 from math import lcm
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from verifier.engine.evaluable import has_value
 from verifier.engine.weakest import expressions
 from verifier.hardware.dtypes import ITEMSIZE
-from verifier.records import dataclass, replace
 from verifier.solver.elimination import compared, put
 from verifier.solver.polynomial import products
 from verifier.solver.query import Query
@@ -31,8 +33,7 @@ _WANTED = 40
 _MOST = 1 << 40
 
 
-@dataclass(slots=True)
-class Item:
+class Item(Struct):
     """A condition and the obligations that need it, by their positions, the first ones first.
 
     ``sides``: where it comes of several that say different things, the obligations of each.

@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from verifier.dialects.nki import renames
 from verifier.engine.verdicts import Verdict
-from verifier.records import dataclass, replace
 from verifier.report import model as report
 from verifier.source import ir
 from verifier.source.project import Module, Project
@@ -20,8 +22,7 @@ from verifier.source.text import SourceError
 _REGIONS = "M062"
 
 
-@dataclass(slots=True)
-class Fixer:
+class Fixer(Struct):
     """Finds the fixes of findings under a generation of an API."""
 
     project: Project
@@ -61,8 +62,7 @@ class Fixer:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class _Text:
+class _Text(Struct, frozen=True):
     """Changes of calls in the text of a module."""
 
     module: Module

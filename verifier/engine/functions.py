@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from msgspec import Struct
+
 from verifier.dialects.registry import DIALECTS
-from verifier.records import dataclass
 
 _CHAIN: Final = re.compile(r"([^\W\d][\w.]*)\.(\w*)\Z")
 _WHOLE: Final = re.compile(r"[^\W\d][\w.]*\.\w+")
@@ -14,8 +15,7 @@ _IMPORT: Final = re.compile(r"^[ \t]*import[ \t]+(.+)$", re.MULTILINE)
 _FROM: Final = re.compile(r"^[ \t]*from[ \t]+([\w.]+)[ \t]+import[ \t]+\(?([^)#\n]+)", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
-class Function:
+class Function(Struct, frozen=True):
     """One function; ``text``: all about it, in Markdown."""
 
     name: str

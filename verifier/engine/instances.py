@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from verifier.records import dataclass
+from msgspec import Struct
+
 from verifier.solver.query import Model, Query
 from verifier.solver.solver import Solver
 from verifier.symbolic import expr as E
@@ -21,8 +22,7 @@ _MOST = 16
 _SAME = (E.Origin.INPUT, E.Origin.GRID, E.Origin.LOOP)
 
 
-@dataclass(frozen=True, slots=True)
-class EachTrip:
+class EachTrip(Struct, frozen=True):
     """Conditions that hold for all values of the loop indices in them but the ``fixed`` ones."""
 
     conditions: tuple[Bool, ...]

@@ -7,6 +7,9 @@ import time
 from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from verifier import rulebase
 from verifier.dialects.registry import DIALECTS
 from verifier.engine import admission, diagnostics, exactly, judged, obligations, precondition
@@ -19,7 +22,6 @@ from verifier.engine.verdicts import Discharger, Verdict, VerdictKind, told
 from verifier.engine.watchdog import Clock, Share
 from verifier.engine.wording import in_own_names, own_names
 from verifier.engine.wrapping import width
-from verifier.records import dataclass, replace
 from verifier.report import model as report
 from verifier.solver.solver import Solver
 from verifier.source import ir
@@ -40,8 +42,7 @@ _CUT: Final = {
 }
 
 
-@dataclass(slots=True)
-class _Judged:
+class _Judged(Struct):
     """What came of the run of a kernel."""
 
     discharger: Discharger

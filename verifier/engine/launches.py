@@ -12,9 +12,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from msgspec import Struct
+
 from verifier.dialects.names import NKI
 from verifier.hardware.dtypes import DTYPES, canonical
-from verifier.records import dataclass
 from verifier.report import model as report
 from verifier.rulebase import find
 from verifier.source.launches import Launch, launches
@@ -26,8 +27,7 @@ RULE: Final = "launch-precondition"
 _GIVEN: Final = frozenset({"float", "int"})
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
+class Judged(Struct, frozen=True):
     """A kernel and those of its conditions that count."""
 
     kernel: report.KernelReport

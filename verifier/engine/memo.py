@@ -11,12 +11,13 @@ from __future__ import annotations
 import re
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import is_dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
-from verifier.records import dataclass, field, fields, replace
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from verifier.report import model as report
 from verifier.source import footprint
 from verifier.source.footprint import Footprint
@@ -44,8 +45,7 @@ _NONE: Final[Mapping[str, tuple[int, int, int]]] = {}
 _LINES: Final = re.compile(r"\blines? \d")
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """What one kernel came to on one target under one contract."""
 
     kernel: report.KernelReport
@@ -53,8 +53,7 @@ class Outcome:
     statistics: report.Statistics = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Import:
+class Import(Struct, frozen=True):
     """Where an import led, see :class:`verifier.source.footprint.Footprint`."""
 
     folder: str
@@ -64,8 +63,7 @@ class Import:
     package: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Name:
+class Name(Struct, frozen=True):
     """What a module says about a global name: a digest, and the lines that say it."""
 
     name: str
@@ -73,8 +71,7 @@ class Name:
     places: Places
 
 
-@dataclass(frozen=True, slots=True)
-class File:
+class File(Struct, frozen=True):
     """A file that was read: the digest of all of it, and the names that were looked at."""
 
     path: str
@@ -82,16 +79,14 @@ class File:
     names: tuple[Name, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Reached:
+class Reached(Struct, frozen=True):
     """What a result depends on."""
 
     files: tuple[File, ...]
     imports: tuple[Import, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Stored:
+class Stored(Struct, frozen=True):
     """A result, what it depends on, and the lines of the kernel's own text."""
 
     reached: Reached
@@ -276,7 +271,7 @@ def _names(kind: type) -> tuple[str, ...]:
         return ("span",)
     if kind is report.Span:
         return ("path",)  # a text; its numbers are moved by whoever comes by
-    return tuple(item.name for item in fields(kind)) if is_dataclass(kind) else ()
+    return kind.__struct_fields__ if issubclass(kind, Struct) else ()
 
 
 def _walk(value: T, moves: _Moves, still: bool) -> T:

@@ -12,7 +12,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from verifier.records import dataclass, field
+from msgspec import Struct, field
+
 from verifier.report import model as report
 from verifier.report.together import Together
 from verifier.source import edits
@@ -29,8 +30,7 @@ Finish = Callable[[Sequence[report.FileResult], Mapping[str, str]], list[report.
 ROUNDS = 100
 
 
-@dataclass(frozen=True, slots=True)
-class Refused:
+class Refused(Struct, frozen=True):
     """A fix that was taken back, and why."""
 
     path: str
@@ -39,8 +39,7 @@ class Refused:
     reason: str
 
 
-@dataclass(slots=True)
-class Mended:
+class Mended(Struct):
     """``texts`` are the new texts by path, ``applied`` the titles of the fixes in each."""
 
     results: list[report.FileResult]
@@ -65,8 +64,7 @@ def mend(
     return _Mender(read, check, finish, unsafe, Mended(list(results))).run()
 
 
-@dataclass(slots=True)
-class _Mender:
+class _Mender(Struct):
     read: Reader
     check: Check
     finish: Finish
@@ -199,8 +197,7 @@ def _depends(result: report.FileResult, path: str) -> bool:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Wrong:
+class _Wrong(Struct, frozen=True):
     """Why a change is not what its fixes promise, and in which kernel; empty: not known."""
 
     reason: str

@@ -12,6 +12,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from verifier import rulebase
 from verifier.dialects.names import NKI
 from verifier.dialects.nki.binding import REMOVED_RULE, SIGNATURE_RULE
@@ -24,7 +27,6 @@ from verifier.engine.memo import Outcome
 from verifier.engine.watchdog import Clock, Share
 from verifier.hardware.catalogue import Hardware
 from verifier.hardware.targets import Target
-from verifier.records import dataclass, replace
 from verifier.report import model as report
 from verifier.report.internal import describe
 from verifier.solver.solver import Solver
@@ -122,8 +124,7 @@ def _imported(project: Project, module: Module) -> Iterator[Module]:
                     yield found[0]
 
 
-@dataclass(frozen=True, slots=True)
-class _Migration:
+class _Migration(Struct, frozen=True):
     request: report.FileRequest
     project: Project
     module: Module

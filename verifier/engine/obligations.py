@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 
+from msgspec import Struct
+
 from verifier import rulebase
 from verifier.engine.instances import EachTrip
 from verifier.hardware.catalogue import Hardware
-from verifier.records import dataclass
 from verifier.rulebase import On, Rule
 from verifier.symbolic import expr as E
 from verifier.symbolic.checks import Check
@@ -19,8 +20,7 @@ from verifier.symbolic.tensors import Loop, StorageKind
 from verifier.symbolic.trace import Assumption, AssumptionKind, Operation
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Obligation:
+class Obligation(Struct, frozen=True, eq=False):
     """``check.predicate`` must hold under the kernel's assumptions, ``path`` and ``ranges``.
 
     ``within``: the indices of the loops that it arises in.

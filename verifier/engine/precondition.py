@@ -12,6 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 from typing import Final
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from verifier.dialects.registry import cited
 from verifier.engine import diagnostics
 from verifier.engine.admission import RankOnly
@@ -25,7 +28,6 @@ from verifier.engine.conditions import (
 from verifier.engine.evaluable import in_order, is_met
 from verifier.engine.verdicts import Verdict, VerdictKind
 from verifier.engine.wording import in_own_names, own_names, worded
-from verifier.records import dataclass, field, replace
 from verifier.report import model as report
 from verifier.solver.query import Model, Query
 from verifier.solver.solver import Solver
@@ -42,8 +44,7 @@ _EVERYDAY: Final = 1024
 UNMET: Final = "no inputs are known that meet all conditions under which it would be right"
 
 
-@dataclass(slots=True)
-class Conditions:
+class Conditions(Struct):
     """The conditions of one run; ``bugs`` are the verdicts that are reported on their own:
     those of all inputs, those that the kernel means to exclude, and those without a condition.
 
@@ -188,8 +189,7 @@ class Conditions:
         return not self.solver.check(Query(facts, FALSE)).proved
 
 
-@dataclass(frozen=True, slots=True)
-class Advice:
+class Advice(Struct, frozen=True):
     """What can be asserted against a violation, beside the ``facts`` of a precondition.
 
     ``hopeless`` are the positions of violations that exclude all that the others leave.

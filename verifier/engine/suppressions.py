@@ -18,9 +18,11 @@ import difflib
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from verifier import rulebase
 from verifier.configuration.suggestions import NEAR
-from verifier.records import dataclass, field, replace
 from verifier.report import model as report
 from verifier.rulebase import Rule
 from verifier.source import suppressions as comments
@@ -107,8 +109,7 @@ def _all_rules(_: str) -> Collection[str]:
 # ----------------------------------------------------------------------------- the comments
 
 
-@dataclass(slots=True)
-class _Entry:
+class _Entry(Struct):
     """One rule of one suppression; ``hits`` are the verdicts of what it suppressed."""
 
     suppression: Suppression
@@ -117,8 +118,7 @@ class _Entry:
     hits: set[str] = field(default_factory=set)
 
 
-@dataclass(slots=True)
-class _File:
+class _File(Struct):
     """A file with directives in it."""
 
     path: str

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from msgspec import Struct, field
+
 from verifier.hardware.catalogue import Hardware
 from verifier.hardware.chips import Chip
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
-from verifier.records import dataclass, field
 from verifier.report.model import Span, Tile
 from verifier.source import ir
 from verifier.symbolic import expr as E
@@ -42,8 +43,7 @@ def tiles(run: Run, hardware: Hardware) -> tuple[Tile, ...]:
     return tuple(sorted(found.values(), key=lambda tile: (tile.span, tile.use)))
 
 
-@dataclass(slots=True)
-class _Range:
+class _Range(Struct):
     """What is known about a size: its bounds, and what else is said."""
 
     low: int | None

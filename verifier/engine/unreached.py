@@ -9,8 +9,9 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Final, TypeGuard
+
+from msgspec.structs import replace
 
 from verifier import rulebase
 from verifier.engine import diagnostics

@@ -6,12 +6,14 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from enum import Enum
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from verifier.engine import unknowns
 from verifier.engine.conditions import Item, Normal, alike, conjuncts, is_limit
 from verifier.engine.instances import EachTrip
 from verifier.engine.obligations import Obligation, known_at, known_of_trips, simplify
 from verifier.engine.weakest import Weakest, of_given, of_inputs, weakest
-from verifier.records import dataclass, field, replace
 from verifier.solver.query import Answer, AnswerKind, Model, Query, Tier
 from verifier.solver.solver import Solver
 from verifier.source.ir import Span
@@ -45,8 +47,7 @@ class VerdictKind(Enum):
         return self in (VerdictKind.ALWAYS, VerdictKind.SOMETIMES)
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     """What became of one obligation.
 
     ``said`` tells whether the kernel or its contract means to exclude the counterexample, or it is
@@ -208,8 +209,7 @@ def _undecided(obligation: Obligation) -> Verdict:
     return Verdict(obligation, VerdictKind.UNKNOWN, Tier.FOLD, reason=LATE)
 
 
-@dataclass(slots=True)
-class Discharge:
+class Discharge(Struct):
     """All verdicts of one run, and what was inferred on the way."""
 
     verdicts: list[Verdict] = field(default_factory=list)

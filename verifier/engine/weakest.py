@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from verifier.records import dataclass
+from msgspec import Struct
+
 from verifier.solver.elimination import exists
 from verifier.solver.query import Query
 from verifier.solver.solver import Solver
@@ -25,8 +26,7 @@ _TRIED = 24
 _LEGIBLE, _BY_SIZES = 32, 12
 
 
-@dataclass(frozen=True, slots=True)
-class Weakest:
+class Weakest(Struct, frozen=True):
     """A condition on inputs and grid that suffices; ``exact``: without it, it fails."""
 
     condition: Bool

@@ -15,9 +15,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any, Final, TypeAlias
 
+from msgspec import Struct, field
+
 from verifier.dialects.nki.methods import METHODS
 from verifier.executor import places
-from verifier.records import dataclass, field
 
 #: functions called inside each other that are followed
 _DEPTH: Final = 6
@@ -93,8 +94,7 @@ def _independent(frame: FrameType, tensor: type, name: str) -> bool:
     return True
 
 
-@dataclass(slots=True)
-class _Loop:
+class _Loop(Struct):
     """A body, with the values of the names around it."""
 
     values: Mapping[str, Any]

@@ -9,12 +9,12 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 import numpy as np
+from msgspec import Struct
 
 from verifier.executor.begun import Begun
 from verifier.executor.flow import Flow, Origins
 from verifier.executor.footprints import Lost
 from verifier.executor.memory import Bound
-from verifier.records import dataclass
 from verifier.symbolic.effects import Accumulation, AccumulatorFile
 from verifier.symbolic.memory.content import Held
 from verifier.symbolic.memory.events import Accumulated, Unread
@@ -24,8 +24,7 @@ from verifier.symbolic.trace import Operation
 _NOTHING: Final = Held()
 
 
-@dataclass(slots=True)
-class _Lane:
+class _Lane(Struct):
     """An accumulator; ``unread``: the last to add to what nothing has read out since.
 
     ``lost``: the number of the first reads of what is undefined in it; 0: nothing is.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -17,7 +18,6 @@ from verifier.executor.programs import Plans
 from verifier.executor.running import Outcome, run
 from verifier.executor.session import Kernel, Session, sizes_of, using
 from verifier.hardware.catalogue import Hardware
-from verifier.records import dataclass, field
 from verifier.report import model as report
 from verifier.source.ir import Span
 

@@ -7,8 +7,9 @@ import re
 from enum import Enum
 from typing import Any
 
+from msgspec import Struct
+
 from verifier.hardware import dtypes as dt
-from verifier.records import dataclass
 
 _TENSOR = re.compile(r"([A-Za-z_][A-Za-z_0-9]*)\s*\[(.*)\]", re.DOTALL)
 
@@ -30,8 +31,7 @@ class ArgumentKind(str, Enum):
     VALUE = "value"
 
 
-@dataclass(frozen=True, slots=True)
-class Argument:
+class Argument(Struct, frozen=True):
     """An argument as it is given."""
 
     kind: ArgumentKind

@@ -7,6 +7,7 @@ writes it: then the chain is over.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from itertools import count
 from typing import Final
 from weakref import ref
@@ -16,7 +17,6 @@ from numpy.typing import NDArray
 
 from verifier.executor.memory import Bound, Memory
 from verifier.executor.regions import Gather, positions_of
-from verifier.records import dataclass, field
 from verifier.symbolic.effects import Accumulation
 
 _Positions = NDArray[np.int64]

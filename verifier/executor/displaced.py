@@ -8,12 +8,12 @@ from math import prod
 from typing import TypeAlias
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from verifier.executor.cells import Box, elements
 from verifier.executor.memory import Bound, Memory, Template
 from verifier.hardware.memories import Buffer
-from verifier.records import dataclass
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.memory.events import Displaced, Made
@@ -24,8 +24,7 @@ from verifier.symbolic.tensors import Storage
 _Part: TypeAlias = "tuple[slice | NDArray[np.int64], slice | NDArray[np.int64]]"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Write:
+class _Write(Struct, frozen=True, eq=False):
     """A write to one tile of a tensor."""
 
     memory: Memory

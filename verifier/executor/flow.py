@@ -13,12 +13,12 @@ from math import prod
 from typing import Any, Final, TypeAlias
 
 import numpy as np
+from msgspec import Struct, field
 
 from verifier.executor.footprints import Lost, Mask, Part, Route, routes_of, written_part
 from verifier.executor.memory import SUM, Bound, Memory
 from verifier.executor.regions import Gather, Geometry
 from verifier.hardware.memories import Buffer
-from verifier.records import dataclass, field
 from verifier.source.ir import Span
 from verifier.symbolic.effects import ACCUMULATORS, AccumulatorFile
 from verifier.symbolic.memory.content import stored_to
@@ -114,8 +114,7 @@ def first_read(memory: Memory, span: Span) -> Origin:
     return Origin(memory.name, memory.span, span, partly)
 
 
-@dataclass(slots=True)
-class Steps:
+class Steps(Struct):
     """What running an operation takes, as far as the templates of its tensors settle it."""
 
     operation: Operation

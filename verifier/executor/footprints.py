@@ -8,13 +8,14 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from verifier.executor.access import NotConcreteError, truth, value
 from verifier.executor.memory import Bound
 from verifier.hardware.capabilities import Capability
 from verifier.hardware.engines import Engine
-from verifier.records import dataclass, replace
 from verifier.symbolic import expr as E
 from verifier.symbolic.effects import (
     ACCUMULATORS,
@@ -38,8 +39,7 @@ Lost = NDArray[np.int32]
 Mask = NDArray[np.bool_]
 
 
-@dataclass(frozen=True, slots=True)
-class _Call:
+class _Call(Struct, frozen=True):
     """An operation, seen by a description whose operand is one of a list of tensors."""
 
     operation: Operation
@@ -64,8 +64,7 @@ class _Call:
         return self.operation.value(role)
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Struct, frozen=True):
     """A part of an operand. ``mask`` None: all; ``sure`` False: at most these elements."""
 
     mask: Mask | None
@@ -78,8 +77,7 @@ class Part:
 _WHOLE: Final = Part(None, True)
 
 
-@dataclass(frozen=True, slots=True)
-class Route:
+class Route(Struct, frozen=True):
     """What becomes of what is read of an operand, on operands of one layout.
 
     ``index``: for the elements of the operand ``to``, the coordinates of what goes into them, 0

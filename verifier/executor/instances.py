@@ -15,6 +15,7 @@ from typing import Any, Final, TypeAlias
 from weakref import WeakKeyDictionary
 
 import numpy as np
+from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from verifier.executor.cells import Box, Cells
@@ -23,7 +24,6 @@ from verifier.executor.memory import Bound, Memory
 from verifier.executor.programs import Program
 from verifier.executor.regions import Gather, Geometry
 from verifier.hardware.memories import Buffer
-from verifier.records import dataclass, field
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
@@ -49,8 +49,7 @@ _READ: Final = Deed(False)
 _Pair: TypeAlias = tuple[Visit | None, Visit | None]
 
 
-@dataclass(frozen=True, slots=True)
-class Unwritten:
+class Unwritten(Struct, frozen=True):
     """A read of what nobody has written so far; other instances may still do so in time."""
 
     origin: Origin
@@ -60,8 +59,7 @@ class Unwritten:
     waited: int
 
 
-@dataclass(slots=True)
-class Instances:
+class Instances(Struct):
     """Notes of one run; ``meet`` is told of visits of one element by different instances."""
 
     meet: Callable[[object], bool]

@@ -15,9 +15,8 @@ from math import prod
 from typing import Any, Final, TypeAlias
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
-
-from verifier.records import dataclass
 
 Array: TypeAlias = NDArray[Any]
 Bytes: TypeAlias = NDArray[np.uint8]
@@ -58,8 +57,7 @@ def cleared(size: int, dtype: Any = np.uint8) -> Array:
     return np.frombuffer(pages, kind)
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(Struct, frozen=True):
     """Elements at ``offset + sum(index * step)`` bytes; ``channels``: those of the tensor."""
 
     offset: int
@@ -68,8 +66,7 @@ class Block:
     channels: tuple[int, int]
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """Where the elements of a tensor lie in the bytes of a memory, block by block.
 
     ``apart``: no two elements share bytes (False: they may).

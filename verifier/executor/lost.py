@@ -11,11 +11,12 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from verifier.executor.footprints import Route, holds, route_to
 from verifier.executor.lanes import ByteMemory, Bytes, Place, Quad
 from verifier.hardware.memories import Buffer
-from verifier.records import dataclass, field, replace
 from verifier.symbolic import expr as E
 from verifier.symbolic.effects import Decides, Reads
 from verifier.symbolic.memory.deciding import Taken, taken
@@ -30,8 +31,7 @@ if TYPE_CHECKING:
 _MOST: Final = 255
 
 
-@dataclass(slots=True)
-class Used:
+class Used(Struct):
     """A tensor operand, and the parts of it that an operation uses."""
 
     role: str
@@ -42,8 +42,7 @@ class Used:
     destroys: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class _First:
+class _First(Struct, frozen=True):
     """A first read of elements that mean nothing, as in :class:`UndefinedLanes`."""
 
     operation: Operation
@@ -53,8 +52,7 @@ class _First:
     shared: bool
 
 
-@dataclass(slots=True)
-class Origins:
+class Origins(Struct):
     """The first reads of a run, by number from 1 on."""
 
     known: list[_First] = field(default_factory=list)
@@ -90,8 +88,7 @@ def _origins(machine: ConcreteMachine) -> Origins:
     return found
 
 
-@dataclass(slots=True)
-class Spoilt:
+class Spoilt(Struct):
     """What of the results of an operation means nothing."""
 
     by_role: dict[str, tuple[Used, Bytes]] = field(default_factory=dict)

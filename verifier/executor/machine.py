@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+from msgspec import Struct
 
 from verifier import rulebase
 from verifier.dialects.registry import of_generation
@@ -26,7 +27,6 @@ from verifier.hardware.catalogue import Hardware
 from verifier.hardware.chips import Chip
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
-from verifier.records import dataclass
 from verifier.report import model as report
 from verifier.rulebase import Monitor, On, Rule, Shown
 from verifier.source.ir import Span
@@ -71,8 +71,7 @@ _PROBED: Final = 16
 _NEVER: Final = 1 << 62
 
 
-@dataclass(slots=True)
-class Options:
+class Options(Struct):
     """How kernels are run.
 
     ``loop_order``: ``forward``, ``reversed`` or ``shuffled`` iterations of ``affine_range``.
@@ -97,8 +96,7 @@ class Options:
     probe: Callable[[ConcreteMachine], None] | None = None
 
 
-@dataclass(slots=True)
-class Rules:
+class Rules(Struct):
     """The rules of a run by what they look at."""
 
     by_id: dict[str, Rule]
@@ -133,8 +131,7 @@ class Rules:
 Execute = Callable[["ConcreteMachine", Operation], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Device:
+class Device(Struct, frozen=True):
     """What NeuronCores and TPUs do each in their own way.
 
     ``allocated``: the view of a tensor that a kernel makes. ``tensor``: what kernels hold of a

@@ -9,13 +9,13 @@ from math import prod
 from typing import Any, Final
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from verifier.executor.regions import Gather, Geometry, positions_of
 from verifier.executor.semantics.casts import NUMPY
 from verifier.hardware import dtypes as dt
 from verifier.hardware.memories import Buffer
-from verifier.records import dataclass
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.memory.content import Content
@@ -603,8 +603,7 @@ class Contents:
 _NO_CONTENTS: Final = Contents(None)
 
 
-@dataclass(slots=True, eq=False)
-class Bound:
+class Bound(Struct, eq=False):
     """A tensor operand: its memory and where in it the elements lie.
 
     ``layout``: what rules see of it; None where that is not asked for.
@@ -616,8 +615,7 @@ class Bound:
     layout: Layout | None = None
 
 
-@dataclass(eq=False, slots=True)
-class ConcreteStorage(Storage):
+class ConcreteStorage(Storage, eq=False):
     """A storage that knows its memory."""
 
     memory: Memory | None = None

@@ -131,7 +131,7 @@ class RegisterProxy:
     ) -> None:
         self._number = number
         self.unset = unset
-        self.inner = RegisterValue("register", self, held)
+        self.inner = RegisterValue("register", held=held, proxy=self)
 
     @property
     def number(self) -> int:
@@ -152,15 +152,8 @@ class RegisterProxy:
         return self.number != 0
 
 
-class RegisterValue(Register):
+class RegisterValue(Register, frozen=True, eq=False, kw_only=True):
     """A register of the dialect that knows its number: itself, and no other."""
-
-    __eq__ = object.__eq__
-    __hash__ = object.__hash__
-
-    def __init__(self, name: str, proxy: RegisterProxy, held: object) -> None:
-        super().__init__(name, held=held)
-        object.__setattr__(self, "proxy", proxy)
 
     proxy: RegisterProxy
 

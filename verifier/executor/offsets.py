@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from msgspec import Struct
 
 from verifier.executor.access import indices, integer, truth, value
 from verifier.executor.findings import UnsupportedError
@@ -13,7 +14,6 @@ from verifier.executor.memory import Bound, Memory
 from verifier.executor.names import RegisterValue
 from verifier.executor.regions import Gather, Geometry, positions_of
 from verifier.hardware import dtypes as dt
-from verifier.records import dataclass
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.tensors import View
@@ -50,8 +50,7 @@ class Indices:
     inner: object
 
 
-@dataclass(frozen=True, slots=True)
-class Offsets:
+class Offsets(Struct, frozen=True):
     """An indirect view: positions of its elements with the tiles of indices as they are now."""
 
     compute: Callable[[View], Gather]
@@ -177,8 +176,7 @@ def _inside(positions: Any, elements: int, dtype: str, name: str) -> Gather:
     return Gather(np.where(good, positions, 0), good, dtype, outside)
 
 
-@dataclass(frozen=True, slots=True)
-class _Steps:
+class _Steps(Struct, frozen=True):
     """A dimension of a subscript that is gone through in steps."""
 
     dim: int

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from msgspec import Struct, field
+
 from verifier.executor import places
 from verifier.hardware.engines import Engine
-from verifier.records import dataclass, field
 from verifier.source.ir import Span
 
 
-@dataclass(slots=True)
-class Handed:
+class Handed(Struct):
     """What a run of a pipelined loop does to a tensor made before it; ``span``: the first use."""
 
     span: Span

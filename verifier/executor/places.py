@@ -8,7 +8,9 @@ from itertools import islice
 from pathlib import Path
 from types import CodeType, FrameType
 
-from verifier.records import dataclass, field, replace
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from verifier.source.ir import Span
 
 _OURS = str(Path(__file__).resolve().parent.parent) + "/"
@@ -16,8 +18,7 @@ _OURS = str(Path(__file__).resolve().parent.parent) + "/"
 NOWHERE = Span("<unknown>", 1, 0, 1, 0)
 
 
-@dataclass(slots=True)
-class SourceText:
+class SourceText(Struct):
     """A parsed file. ``nodes`` maps ``(line, column, end line, end column)`` in bytes to nodes."""
 
     path: str
@@ -97,8 +98,7 @@ def _position(code: CodeType, last: int) -> tuple[int, int, int, int] | None:
     return line, column, end, end_column
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """The expression that runs. ``arguments`` are spans by position, ``keywords`` by name."""
 
     span: Span

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from types import CodeType
 from typing import Any
 
+from msgspec import Struct
+
 from verifier.executor.flow import Steps
 from verifier.executor.memory import Memory, Template
-from verifier.records import dataclass, field
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.tensors import Mark
@@ -27,8 +29,7 @@ class Program:
     waited: int = 0
 
 
-@dataclass(slots=True)
-class Plan:
+class Plan(Struct):
     """How to repeat a call. ``steps`` None: it only makes a tensor.
 
     A position among the tensors that are arguments is -1 for the one that the call makes.

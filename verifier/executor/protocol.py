@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import signal
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
+from msgspec import Struct, field, to_builtins
+
 from verifier.executor.arguments import Argument, ArgumentKind
-from verifier.records import dataclass, field
 from verifier.report import model as report
 
 REQUEST: Final = "request.json"
@@ -21,8 +21,7 @@ TRACE: Final = "trace.txt"
 ASK: Final = signal.SIGUSR1
 
 
-@dataclass(slots=True)
-class Request:
+class Request(Struct):
     """A kernel to run in a process of its own. ``timeout`` in seconds, ``memory`` in MB."""
 
     path: str
@@ -39,7 +38,7 @@ class Request:
     memory: int = 4096
 
     def write(self, path: Path) -> None:
-        path.write_text(json.dumps(asdict(self)), encoding="utf-8")
+        path.write_text(json.dumps(to_builtins(self)), encoding="utf-8")
 
     @staticmethod
     def read(path: Path) -> Request:
@@ -49,8 +48,7 @@ class Request:
         return Request(**fields)
 
 
-@dataclass(slots=True)
-class Reply:
+class Reply(Struct):
     """What came of it. ``ended``: kind, message, path, line (0: no line).
 
     ``doubts``: findings, if a check of all inputs has them, too. ``unsettled``: rules that were not
@@ -67,7 +65,7 @@ class Reply:
 
     def write(self, path: Path) -> None:
         part = path.with_suffix(".part")
-        part.write_text(json.dumps(asdict(self)), encoding="utf-8")
+        part.write_text(json.dumps(to_builtins(self)), encoding="utf-8")
         part.rename(path)
 
     @staticmethod

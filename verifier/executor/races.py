@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 import numpy as np
+from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from verifier.executor.lanes import ByteMemory, Place, cleared
-from verifier.records import dataclass, field
 from verifier.source.ir import Span
 from verifier.symbolic.memory.events import CoresMet, Deed, Visit
 
@@ -29,8 +29,7 @@ def _none(size: int) -> _Stamps:
     return cleared(size, _STAMP)
 
 
-@dataclass(frozen=True, slots=True)
-class Access:
+class Access(Struct, frozen=True):
     """Which core comes to a tensor, what that is called there, and where in the text that is.
 
     ``combines``: as of :class:`Deed`.
@@ -45,8 +44,7 @@ class Access:
         return Visit(self.span, (self.core,), 0, deed)
 
 
-@dataclass(slots=True)
-class _Uses:
+class _Uses(Struct):
     """Per byte of a memory, which access set it last, and which two of different cores read it.
 
     The first read, and the first one by another core than that; 0: there is none. ``added``,
@@ -59,8 +57,7 @@ class _Uses:
     added: tuple[_Stamps, _Stamps]
 
 
-@dataclass(slots=True)
-class Races:
+class Races(Struct):
     """Notes on the accesses of ``cores`` cores; ``meet`` is told of those of one byte."""
 
     meet: Callable[[object], bool]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dis
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from verifier.executor import findings, places
 from verifier.executor.machine import ConcreteMachine

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
-
-from verifier.records import dataclass
 
 
 class Geometry(NamedTuple):
@@ -23,8 +22,7 @@ class Geometry(NamedTuple):
     dtype: str
 
 
-@dataclass(slots=True)
-class Gather:
+class Gather(Struct):
     """Elements by position (in elements of ``dtype``); ``mask`` None: all take part.
 
     Positions of elements that do not take part are 0. ``outside``: the index that leaves the

@@ -19,10 +19,12 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
+
+from msgspec import Struct, field, to_builtins
+from msgspec.structs import replace
 
 from verifier import rulebase
 from verifier.dialects.registry import DIALECTS, of_generation
@@ -37,7 +39,6 @@ from verifier.executor.session import Kernel, Session, using
 from verifier.executor.worker import limit
 from verifier.hardware import catalogue
 from verifier.hardware import dtypes as dt
-from verifier.records import dataclass, field, replace
 from verifier.report import model as report
 from verifier.rulebase import Rule, Shown
 from verifier.symbolic.memory.events import LanesLived, Lived, SharedLived
@@ -71,8 +72,7 @@ _ABRIDGED: Final = (1, 3)
 _NEIGHBOURS: Final = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(Struct, frozen=True):
     """A counterexample to run: ``rule`` is broken at ``span`` if ``kernel`` of ``path`` runs so.
 
     ``sure``: the finding is certain, so that a run that does not break the rule diverges.
@@ -136,8 +136,7 @@ def _found(span: report.Span) -> report.Span:
     return replace(span, path=_absolute(span.path))
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """What came of it, and why if it is not confirmed. ``seconds``: of a processor, for the run."""
 
     status: Status
@@ -182,8 +181,7 @@ def replay(items: Sequence[Item], jobs: int = 1) -> list[Answer]:
 # ------------------------------------------------------------------------ processes
 
 
-@dataclass(slots=True)
-class _Child:
+class _Child(Struct):
     """A forked process that writes lines of JSON to a pipe."""
 
     pid: int
@@ -274,14 +272,13 @@ def _file(items: Sequence[Item], write: Callable[[object], None]) -> None:
         loaded = loaded_within(Path(first.path), _LOADING, _MEMORY)
         if isinstance(loaded, str):
             for _ in items:
-                write(asdict(Answer("unsupported", loaded)))
+                write(to_builtins(Answer("unsupported", loaded)))
             return
         for item in items:
-            write(asdict(_answer(session, loaded, item)))
+            write(to_builtins(_answer(session, loaded, item)))
 
 
-@dataclass(frozen=True, slots=True)
-class _Way:
+class _Way(Struct, frozen=True):
     """How to run. ``beginning``: iterations of a loop besides the last one, None: all.
 
     ``only``: by the rule in question alone.
@@ -359,7 +356,7 @@ def _tell(
     answer, ended = _judge(session, loaded, item, way, seconds)
     machine = session.machine
     whole = way.beginning is None or machine is None or not machine.abridged
-    write({"answer": asdict(answer), "whole": whole, "ended": ended})
+    write({"answer": to_builtins(answer), "whole": whole, "ended": ended})
 
 
 def _judge(

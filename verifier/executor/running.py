@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+from msgspec import Struct, field
 
 from verifier.executor import places, raised, tpu_running
 from verifier.executor.findings import (
@@ -19,7 +20,6 @@ from verifier.executor.memory import Memory
 from verifier.executor.session import Kernel, Session, array_of, input_tensor, known_dtype, launch
 from verifier.executor.tiles import Tensor
 from verifier.hardware.chips import Chip
-from verifier.records import dataclass, field
 from verifier.report import model as report
 from verifier.source.ir import Span
 from verifier.symbolic.memory.events import Ended, Lived, Returned, UndefinedRead
@@ -30,31 +30,27 @@ from verifier.symbolic.tensors import StorageKind
 _LONGEST = 500
 
 
-@dataclass(frozen=True, slots=True)
-class Shaped:
+class Shaped(Struct, frozen=True):
     """A tensor argument without its numbers: they are drawn, or there are none."""
 
     dtype: str
     shape: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Typed:
+class Typed(Struct, frozen=True):
     """A tensor argument of a dtype that NumPy holds as another one (packed formats, tf32)."""
 
     dtype: str
     array: Any
 
 
-@dataclass(frozen=True, slots=True)
-class Unsized:
+class Unsized(Struct, frozen=True):
     """A buffer that is as large as need be; only shapes are run with it."""
 
     dtype: str
 
 
-@dataclass(frozen=True, slots=True)
-class Made:
+class Made(Struct, frozen=True):
     """An argument that a class makes of others."""
 
     make: Callable[..., Any]
@@ -62,8 +58,7 @@ class Made:
     keywords: Mapping[str, Any]
 
 
-@dataclass(slots=True)
-class Outcome:
+class Outcome(Struct):
     """What a run came to. ``ended``: why it stopped early (kind, message, place), if it did.
 
     ``doubts``: findings that one run is not enough for, and a check of all inputs is.

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 import numpy as np
+from msgspec import Struct, field
 
 from verifier.executor import operands, tensors, tpu, tpu_operation, tpu_running
 from verifier.executor.conversion import inward, outward, tensor_of
@@ -23,7 +24,6 @@ from verifier.executor.tiles import Tensor
 from verifier.hardware.catalogue import Hardware
 from verifier.hardware.chips import Chip
 from verifier.hardware.memories import Buffer
-from verifier.records import dataclass, field
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.tensors import DType, Storage, StorageKind
@@ -38,8 +38,7 @@ _LANES: Final = Device(
 )
 
 
-@dataclass(slots=True)
-class Session:
+class Session(Struct):
     """What files are loaded and kernels are run for."""
 
     target: Hardware

@@ -14,12 +14,12 @@ from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 import numpy as np
+from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from verifier.executor.instances import settled
 from verifier.executor.lanes import Array, Block, ByteMemory, Place, cleared
 from verifier.executor.programs import Program
-from verifier.records import dataclass, field
 from verifier.source.ir import Span
 from verifier.symbolic.memory.content import constant, determined, moved
 from verifier.symbolic.memory.events import Deed, Met, Visit
@@ -30,8 +30,7 @@ from verifier.symbolic.trace import Operation
 _STAMP: Final = np.dtype(np.int32)
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Struct, frozen=True):
     """An operand of an operation: a part of a memory. ``shared``: the cores have it in common."""
 
     role: str
@@ -44,8 +43,7 @@ class Part:
     shared: bool
 
 
-@dataclass(slots=True)
-class Stores:
+class Stores(Struct):
     """Notes of one launch; ``meet`` is told of two cores whose stores nothing orders.
 
     ``numbers``: the run computes them.

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from verifier.executor import places
 from verifier.executor.access import integer
 from verifier.executor.findings import UnsupportedError
@@ -14,7 +17,6 @@ from verifier.executor.semantics.casts import NUMPY
 from verifier.executor.tiles import call_of
 from verifier.executor.tpu import BufferStorage
 from verifier.hardware.memories import Buffer
-from verifier.records import dataclass, replace
 from verifier.source.ir import Span
 from verifier.symbolic import views
 from verifier.symbolic.expr import Expr
@@ -96,8 +98,7 @@ def _install() -> None:
 _install()
 
 
-@dataclass(eq=False, slots=True)
-class Pointee:
+class Pointee(Struct, eq=False):
     """What a pointer points at. It becomes a tensor when the kernel declares a shape for it.
 
     ``elements``: how many there are; None if nobody said (only shapes are run then).

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+from msgspec import Struct, field
+from msgspec.structs import fields, replace
 
 from verifier.executor.access import NotConcreteError, integer
 from verifier.executor.findings import UnsupportedError
@@ -25,7 +27,6 @@ from verifier.hardware.chips import Chip
 from verifier.hardware.engines import Engine
 from verifier.hardware.memories import Buffer
 from verifier.layouts import strides as layouts
-from verifier.records import dataclass, field, fields, replace
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
@@ -57,8 +58,7 @@ _MEMBERS: Final[dict[str, np.dtype[Any]]] = {
 }
 
 
-@dataclass(slots=True)
-class Life:
+class Life(Struct):
     """From the first to the last operation that uses a tensor, and the engines of those."""
 
     first: int = 0
@@ -71,8 +71,7 @@ class Life:
         self.engines |= {engine}
 
 
-@dataclass(eq=False, slots=True)
-class BufferStorage(Storage):
+class BufferStorage(Storage, eq=False):
     """A tensor with its bytes: a buffer in system memory, or lanes of ``lane_bytes`` each."""
 
     bytes: ByteMemory | None = None
@@ -271,8 +270,7 @@ def number(value: Expr) -> int:
 # ------------------------------------------------------------------------ one tensor
 
 
-@dataclass(slots=True)
-class Region:
+class Region(Struct):
     """A tensor operand: elements of ``dtype`` at a place in a memory."""
 
     memory: ByteMemory

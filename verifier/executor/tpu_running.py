@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+from msgspec import Struct, field
 
 from verifier import rulebase
 from verifier.dialects.registry import of_generation
@@ -22,7 +23,6 @@ from verifier.executor.tensors import Pointee, Pointer
 from verifier.executor.tpu import BufferStorage
 from verifier.hardware.engines import Engine
 from verifier.hardware.memories import Buffer
-from verifier.records import dataclass, field
 from verifier.rulebase import Shown
 from verifier.source.ir import Span
 from verifier.symbolic.memory.events import (
@@ -46,8 +46,7 @@ if TYPE_CHECKING:
 _APART: Final = 1 << 40
 
 
-@dataclass(slots=True)
-class Given:
+class Given(Struct):
     """The buffers that a kernel is given, in the order of its inputs."""
 
     buffers: list[BufferStorage]

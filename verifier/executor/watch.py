@@ -11,6 +11,8 @@ from typing import Any, Final
 from weakref import WeakKeyDictionary, WeakSet
 
 import numpy as np
+from msgspec import Struct, field
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from verifier.executor import places
@@ -24,7 +26,6 @@ from verifier.executor.programs import Program
 from verifier.executor.reaches import Stretches, Use, touched
 from verifier.executor.regions import Gather, Geometry
 from verifier.executor.transfers import overlapping
-from verifier.records import dataclass, field, replace
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.memory.content import combines, constant, folded, moved
@@ -48,8 +49,7 @@ _ORDER: Final = frozenset({CarriedRead, CarriedWrite, Met})
 WATCHED: Final = _ORDER | {Displaced, Filled, Overlapped, Reached}
 
 
-@dataclass(eq=False, slots=True)
-class _Turn:
+class _Turn(Struct, eq=False):
     """A loop that promises independent iterations: when it began, and its iteration of now.
 
     ``index``: the number that the loop counts in this iteration.

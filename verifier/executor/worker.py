@@ -10,12 +10,12 @@ import resource
 import signal
 import zipfile
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
 
 import numpy as np
+from msgspec.structs import replace
 
 from verifier.executor import places, protocol
 from verifier.executor.arguments import Argument, ArgumentKind

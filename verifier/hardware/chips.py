@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from msgspec import Struct, field
+
 from verifier.hardware.capabilities import Capability
-from verifier.records import dataclass, field
 
 
-@dataclass(frozen=True, slots=True)
-class Chip:
+class Chip(Struct, frozen=True):
     """One TPU. Sizes are in bytes; local memory is ``lanes`` x ``local_bytes``."""
 
     name: str
@@ -29,7 +29,7 @@ class Chip:
     channels_max: int  # most channels of an elementwise operand: OKK-B02, TPU-A02
     capabilities: frozenset[Capability] = frozenset()
     #: input channels per group of a convolution's weights (``gIC``) by dtype (CHIP-24)
-    groups: Mapping[str, int] = field(default_factory=dict, hash=False)
+    groups: Mapping[str, int] = field(default_factory=dict)
     axis_max: int = 65535  # most elements along an axis: OKK-B01, OKK-B04, OKK-B05, TPU-A02
     window_max: int = 2047  # most rows and columns of a window's input and output: OKK-B03
     columns_max: int = 128  # most columns of a matrix in one channel: OKK-Q03
@@ -46,6 +46,9 @@ class Chip:
     global_start: int = 0  # where memories start: CHIP-01
     local_start: int = 0
     sram_start: int = 0
+
+    def __hash__(self) -> int:
+        return hash(self.name)
 
     def has(self, capability: Capability) -> bool:
         return capability in self.capabilities

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import Final
 
+from msgspec import Struct
+
 from verifier.hardware.capabilities import Capability
 from verifier.hardware.dtypes import CODES, ITEMSIZE
-from verifier.records import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(Struct, frozen=True):
     """One NeuronCore generation. Sizes in bytes are per partition unless named otherwise."""
 
     name: str

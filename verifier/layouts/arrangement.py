@@ -8,6 +8,9 @@ from collections.abc import Iterator, Sequence
 from math import prod
 from typing import Final, TypeAlias
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from verifier.hardware import dtypes
 from verifier.hardware.capabilities import Capability
 from verifier.hardware.chips import Chip
@@ -24,7 +27,6 @@ from verifier.layouts.address import (
     lane_of_channel,
     steps,
 )
-from verifier.records import dataclass, replace
 
 #: an element's ``(n, c, h, w)``
 Index: TypeAlias = "Four[int]"
@@ -58,8 +60,7 @@ class TooLargeError(LayoutError):
     """The tensor exceeds the memory."""
 
 
-@dataclass(frozen=True, slots=True)
-class Waste:
+class Waste(Struct, frozen=True):
     """Bytes that the tensor takes in all lanes and that hold none of its elements.
 
     ``padding`` is beside elements of a feature, ``unused`` in slots without a channel; both are
@@ -76,8 +77,7 @@ class Waste:
         return round(100 * self.total / self.allocated, 1)
 
 
-@dataclass(frozen=True, slots=True)
-class Arrangement:
+class Arrangement(Struct, frozen=True):
     """A tensor in memory.
 
     ``shape`` is what was asked for, ``tensor`` the same as ``(n, c, h, w)``, by which elements go;

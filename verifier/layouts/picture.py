@@ -11,9 +11,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from math import gcd, prod
 from typing import Final, Literal, TypeAlias
 
+from msgspec import Struct
+
 from verifier.layouts.address import align, steps
 from verifier.layouts.arrangement import Arrangement, Index
-from verifier.records import dataclass
 
 #: bytes of a block, as in the manuals' figures
 BLOCK: Final = 4
@@ -23,8 +24,7 @@ BLOCK: Final = 4
 Kind: TypeAlias = Literal["data", "dummy", "padding", "unused"]
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(Struct, frozen=True):
     """Four bytes of one lane. ``parts`` are its elements from low to high bytes, None where there
     is none, as for ``dummies`` of them; ``shared``: other elements lie here, too."""
 
@@ -56,8 +56,7 @@ class Block:
         return tuple(found)
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(Struct, frozen=True):
     """A line of every lane that is shown; ``byte`` is the first of its blocks'. The last line may
     be short."""
 
@@ -65,8 +64,7 @@ class Row:
     blocks: tuple[tuple[Block, ...], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Gap:
+class Gap(Struct, frozen=True):
     """Lines that are not drawn: only padding or unused blocks, or elided elements. ``kinds`` says
     for each lane what the first of its blocks is."""
 
@@ -82,8 +80,7 @@ class Gap:
         return f"{number} {what} block{'' if number == 1 else 's'}"
 
 
-@dataclass(frozen=True, slots=True)
-class Picture:
+class Picture(Struct, frozen=True):
     """``lanes`` are in ascending order, not always all of them; ``across`` blocks make a line."""
 
     lanes: tuple[int, ...]
@@ -177,8 +174,7 @@ def _repeated(bits: int, stride: int, often: int) -> int:
     return bits
 
 
-@dataclass(frozen=True, slots=True)
-class _Axis:
+class _Axis(Struct, frozen=True):
     """An axis of a lane's units; ``rest``: what the axes of shorter strides add up to."""
 
     axis: int

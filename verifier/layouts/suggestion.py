@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec import Struct
+
 from verifier.hardware.chips import Chip
 from verifier.layouts.address import align, ceildiv, channels_per_lane, lane_of
 from verifier.layouts.arrangement import (
@@ -15,11 +17,9 @@ from verifier.layouts.arrangement import (
     itemsize_of,
     sizes_of,
 )
-from verifier.records import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class Suggestion:
+class Suggestion(Struct, frozen=True):
     """What to choose. Lanes ``start_lane`` to ``last_lane`` are as good as each other; ``asked`` is
     what was asked for, None if that was left open or does not fit."""
 

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from lsprotocol import types as lsp
+from msgspec import Struct
 
 from verifier.lsp.knowledge import Knowledge
 from verifier.lsp.places import Places
 from verifier.lsp.text import Buffer
-from verifier.records import dataclass
 from verifier.report.model import Diagnostic, Edit, Fix
 from verifier.report.together import Together
 
@@ -48,8 +48,7 @@ def compatible(fixes: Iterable[Fix]) -> list[Edit]:
     return [*dict.fromkeys(e for fix in fixes if together.takes(fix) for e in fix.edits)]
 
 
-@dataclass(frozen=True, slots=True)
-class Offer:
+class Offer(Struct, frozen=True):
     """A finding in the range that was asked about, and the client's own record of it."""
 
     diagnostic: Diagnostic

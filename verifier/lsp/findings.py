@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from verifier.lsp.messages import Answer
 from verifier.lsp.text import Buffer, Change, moved, touched
-from verifier.records import dataclass, replace
 from verifier.report.model import (
     Diagnostic,
     Edit,
@@ -23,8 +25,7 @@ from verifier.report.model import (
 Revisions = Mapping[str, int]
 
 
-@dataclass(frozen=True, slots=True)
-class Checked:
+class Checked(Struct, frozen=True):
     """What an analysis of a file found.
 
     ``kept`` is of earlier ones: findings in definitions that do not parse at the moment, and of
@@ -40,8 +41,7 @@ class Checked:
     kept_kernels: tuple[tuple[KernelReport, Revisions], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(Struct, frozen=True):
     """A diagnostic at its place in the text as it is now.
 
     ``about`` is the file that was analysed. ``kept``: it is of an earlier text.

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 
+from msgspec import Struct
+
 from verifier.lsp.text import Position
-from verifier.records import dataclass
 from verifier.report.model import KernelReport, Tile
 
 
-@dataclass(frozen=True, slots=True)
-class Hint:
+class Hint(Struct, frozen=True):
     """A text to show at a position, and one to show when it is pointed at."""
 
     place: Position

@@ -6,15 +6,15 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from verifier.records import dataclass
+from msgspec import Struct
+
 from verifier.report.model import Edit, Span
 
 if TYPE_CHECKING:
     from verifier.engine.functions import Function
 
 
-@dataclass(frozen=True, slots=True)
-class RuleText:
+class RuleText(Struct, frozen=True):
     """A rule's id, its summary in a sentence, and all about it in Markdown."""
 
     id: str

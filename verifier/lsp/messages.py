@@ -7,16 +7,16 @@ import struct
 from collections.abc import Mapping
 from typing import Any, BinaryIO, Final, TypeAlias
 
+from msgspec import Struct
+
 from verifier.configuration.model import Overrides
-from verifier.records import dataclass
 from verifier.report.model import FileResult
 
 #: the length that goes before each frame
 HEADER: Final = struct.Struct(">Q")
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(Struct, frozen=True):
     """Analyse a file.
 
     ``texts`` are the buffers that changed since the last message, None for those that are closed.
@@ -31,15 +31,13 @@ class Check:
     limit: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Cancel:
+class Cancel(Struct, frozen=True):
     """Nobody waits for an analysis any more."""
 
     number: int
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """What came of a :class:`Check`.
 
     ``dropped``: it was cancelled. ``broken``: first and last line of what does not parse.

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from msgspec import Struct
+from msgspec.structs import fields
+
 from verifier.configuration.model import Overrides
-from verifier.records import dataclass, fields
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(Struct, frozen=True):
     """In the editor's settings the names are in camel case (``inlayHints``).
 
     ``inlay_hints``: shapes of tiles, in the text. ``code_lens``: what is known of a kernel, above

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from typing import Final
 
 from lsprotocol import types as lsp
+from msgspec.structs import replace
 
 from verifier.lsp.findings import Findings, Found
 from verifier.lsp.places import Places

@@ -11,7 +11,8 @@ import pickle
 import sys
 from typing import Final
 
-from verifier.records import dataclass
+from msgspec import Struct
+
 from verifier.report.model import Replay
 from verifier.service.replays import Question
 
@@ -19,8 +20,7 @@ from verifier.service.replays import Question
 _TIME: Final = 60.0
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """What came of it, and why if it is not confirmed."""
 
     status: Replay

@@ -12,7 +12,9 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-from verifier.records import dataclass, replace
+from msgspec import Struct
+from msgspec.structs import replace
+
 from verifier.report.model import Span
 
 Encoding: TypeAlias = Literal["utf-8", "utf-16", "utf-32"]
@@ -29,8 +31,7 @@ class Position(NamedTuple):
     column: int
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """A replacement: what was from ``start`` to ``end`` is now from ``start`` to ``new_end``."""
 
     start: Position

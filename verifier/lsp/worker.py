@@ -18,9 +18,10 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from types import FrameType
 from typing import TYPE_CHECKING, BinaryIO, Final
+
+from msgspec.structs import replace
 
 from verifier.lsp import messages
 from verifier.lsp.messages import Answer, Cancel, Check

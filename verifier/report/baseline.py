@@ -20,7 +20,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from verifier.records import dataclass, replace
+from msgspec import Struct
+from msgspec.structs import replace
+
 from verifier.report.fingerprints import base, of_report, undecided
 from verifier.report.model import SEVERITIES, VERDICTS, Diagnostic, Entry, Known, RunReport
 from verifier.report.places import portable
@@ -78,8 +80,7 @@ def _rank(severity: str) -> int:
     return [str(name) for name in SEVERITIES].index(severity)
 
 
-@dataclass(frozen=True, slots=True)
-class Baseline:
+class Baseline(Struct, frozen=True):
     entries: tuple[Entry, ...] = ()
 
 

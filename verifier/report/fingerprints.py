@@ -17,8 +17,9 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from typing import TypeAlias
+
+from msgspec.structs import replace
 
 from verifier.report.model import Diagnostic, FileError, KernelReport, RunReport, Span
 from verifier.report.places import portable

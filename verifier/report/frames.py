@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from verifier.records import dataclass
+from msgspec import Struct
+
 from verifier.report.model import Span
 from verifier.report.sources import Sources
 from verifier.report.text import Glyphs, Line, cells, words, wrap
@@ -14,8 +15,7 @@ _LONGEST = 6  # lines of one marked region that are shown in full
 _NARROWEST = 24  # cells a label needs beside its mark before it moves to a line of its own
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(Struct, frozen=True):
     """A region to underline; ``primary`` with carets, the others with dashes."""
 
     span: Span

@@ -10,8 +10,8 @@ import json
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
-from verifier.records import dataclass
 from verifier.report.json_format import SCHEMA_VERSION
 from verifier.report.model import (
     CallCounts,
@@ -46,8 +46,7 @@ class ReportError(ValueError):
     """A document that is no report; the message says where and why."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(Struct, frozen=True):
     """A report and the version of the tool that printed it."""
 
     report: RunReport

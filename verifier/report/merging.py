@@ -6,7 +6,8 @@ The merged report of all shards of a run is the report of the run.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from verifier.report.fingerprints import renumbered
 from verifier.report.model import (

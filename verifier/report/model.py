@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final, Literal, TypeAlias
 
-from verifier.records import dataclass, field, replace
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 Severity: TypeAlias = Literal["error", "warning", "note"]
 Verdict: TypeAlias = Literal["always", "sometimes", "unknown"]
@@ -37,8 +38,7 @@ EXIT_FINDINGS = 1
 EXIT_FAILURE = 2
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Span:
+class Span(Struct, frozen=True, order=True):
     """A region of a file: 1-based lines, 0-based code-point columns, exclusive end."""
 
     path: str
@@ -56,24 +56,21 @@ class Span:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Label:
+class Label(Struct, frozen=True):
     """A secondary place that explains the finding, such as the allocation of the operand."""
 
     span: Span
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
+class Edit(Struct, frozen=True):
     """Text that replaces a region of a file; an empty region is an insertion."""
 
     span: Span
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Fix:
+class Fix(Struct, frozen=True):
     """A change that removes a finding. ``safe``: nothing that works today behaves otherwise."""
 
     title: str
@@ -81,16 +78,14 @@ class Fix:
     edits: tuple[Edit, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Need:
+class Need(Struct, frozen=True):
     """A place where a rule needs a condition."""
 
     rule: str
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Conjunct:
+class Conjunct(Struct, frozen=True):
     """One condition of a precondition, and what needs it.
 
     ``text`` is a Python expression over the kernel's parameters and the names that it binds to
@@ -124,8 +119,7 @@ class Conjunct:
         return (Need(self.rule, self.span), *self.others)
 
 
-@dataclass(frozen=True, slots=True)
-class Precondition:
+class Precondition(Struct, frozen=True):
     """For which of the inputs that a kernel admits it is right; no conjunct means for all.
     ``sufficient``: it is proved to be right for them, ``exact``: to go wrong for all others.
     ``asserted`` is what the kernel and its contract say themselves, ``assumed`` what is taken for
@@ -212,8 +206,7 @@ def _joined(conjuncts: Sequence[Conjunct]) -> str:
     return " and ".join(texts) or "True"
 
 
-@dataclass(frozen=True, slots=True)
-class Structure:
+class Structure(Struct, frozen=True):
     """An input that a contract makes of others: an object, a tuple, a list or a value by its name.
 
     ``path`` is that of the input (``cfg``), ``name`` the dotted name of what makes an object, or of
@@ -228,8 +221,7 @@ class Structure:
     keywords: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Diagnostic:
+class Diagnostic(Struct, frozen=True):
     """One finding at one site.
 
     ``rule`` is the kebab-case id ("partition-extent"), ``name`` the rule's short title in words.
@@ -274,8 +266,7 @@ class Diagnostic:
     precondition: Precondition | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Reason:
+class Reason(Struct, frozen=True):
     """Why a kernel could not be decided: the place and a sentence without solver terms."""
 
     path: str
@@ -283,16 +274,14 @@ class Reason:
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class ObligationCounts:
+class ObligationCounts(Struct, frozen=True):
     total: int = 0
     proved: int = 0
     violated: int = 0
     unknown: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class CallCounts:
+class CallCounts(Struct, frozen=True):
     """Device calls reached; ``unmodelled`` holds the dotted names that have no description."""
 
     total: int = 0
@@ -300,8 +289,7 @@ class CallCounts:
     unmodelled: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Tile:
+class Tile(Struct, frozen=True):
     """A tile as the editor shows it, at the place where it is allocated or first named.
 
     ``shape`` holds one text per axis, ``bytes_per_partition`` a text too (sizes are symbols);
@@ -320,8 +308,7 @@ class Tile:
     use: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
+class Judged(Struct, frozen=True):
     """Rules that came to a verdict on the lines of ``span`` (whose columns say nothing)."""
 
     span: Span
@@ -329,8 +316,7 @@ class Judged:
     violated: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class KernelReport:
+class KernelReport(Struct, frozen=True):
     """What became of one kernel on one target under one contract (or none).
 
     ``status`` "error" means that the analysis itself failed; a :class:`FileError` says how.
@@ -362,8 +348,7 @@ class KernelReport:
     late: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class FileError:
+class FileError(Struct, frozen=True):
     """A file (or argument) that could not be used. ``line`` 0 means no particular line.
 
     Kinds "internal", "unreadable" and "usage" make the exit status 2; "syntax" counts as an
@@ -387,8 +372,7 @@ def chosen(rule: str, select: Collection[str], ignore: Collection[str]) -> bool:
     return (not select or rule in select) and rule not in ignore
 
 
-@dataclass(frozen=True, slots=True)
-class FileRequest:
+class FileRequest(Struct, frozen=True):
     """What a worker needs to analyse one file.
 
     ``roots`` are directories in which imports are resolved. ``contracts`` are the raw texts given
@@ -423,16 +407,14 @@ class FileRequest:
     migrate_text_only: bool = False
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Caller:
+class Caller(Struct, frozen=True, order=True):
     """A function that calls another one; ``name`` is that of the top-level one around it."""
 
     path: str
     name: str
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Function:
+class Function(Struct, frozen=True, order=True):
     """A function for a device that is not judged as a kernel; ``line`` is that of the ``def``."""
 
     path: str
@@ -441,8 +423,7 @@ class Function:
     callers: tuple[Caller, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class FileResult:
+class FileResult(Struct, frozen=True):
     """What a worker found in one file; diagnostics may lie in files that it imports.
 
     ``helpers`` are judged at their calls, ``unreached`` (no kernel calls them) for what is wrong
@@ -458,8 +439,7 @@ class FileResult:
     unreached: tuple[Function, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(Struct, frozen=True):
     """Findings and undecided kernels that are not reported because they were there before.
 
     ``source`` says where they are known from ("the baseline", a revision); ``fingerprints`` are
@@ -470,8 +450,7 @@ class Known:
     fingerprints: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Entry:
+class Entry(Struct, frozen=True, order=True):
     """One finding in a baseline.
 
     The fingerprint says which finding it is, ``severity`` and ``verdict`` how grave it was (empty
@@ -489,8 +468,7 @@ class Entry:
     conjuncts: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Unmatched:
+class Unmatched(Struct, frozen=True, order=True):
     """A contract whose kernel was not met; ``known`` are the names that it was looked for among.
 
     ``path`` and ``line`` say where the contract stands, ``message`` what is wrong with it.
@@ -503,8 +481,7 @@ class Unmatched:
     known: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Shard:
+class Shard(Struct, frozen=True):
     """Which part of a run this is, ``index`` of ``count`` from 1 on.
 
     ``contracts`` are those whose kernels are not in this part: all parts together decide.
@@ -515,8 +492,7 @@ class Shard:
     contracts: tuple[Unmatched, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class RunReport:
+class RunReport(Struct, frozen=True):
     """Everything one invocation found, sorted and without duplicates.
     ``known`` findings are not among the diagnostics; known undecided kernels are marked. ``gone``
     are the entries of the baseline that were not found again. ``shard`` is None for a whole run.

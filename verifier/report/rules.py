@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from verifier.records import dataclass
+from msgspec import Struct
+
 from verifier.report.model import Severity
 
 
-@dataclass(frozen=True, slots=True)
-class RuleText:
+class RuleText(Struct, frozen=True):
     """A rule in words. ``markdown`` is everything that there is to say about it, with examples."""
 
     id: str

@@ -13,7 +13,8 @@ from functools import lru_cache
 from itertools import groupby
 from typing import TextIO, TypeAlias
 
-from verifier.records import dataclass, field
+from msgspec import Struct, field
+
 from verifier.report.rules import RuleText
 
 #: Style names that renderers use, and what they look like on a terminal.
@@ -44,8 +45,7 @@ Piece: TypeAlias = tuple[str, str]
 Line: TypeAlias = list[Piece]
 
 
-@dataclass(frozen=True, slots=True)
-class Glyphs:
+class Glyphs(Struct, frozen=True):
     """The few characters that not every output encoding has."""
 
     ok: str = "✓"
@@ -60,8 +60,7 @@ UNICODE = Glyphs()
 ASCII = Glyphs(ok="+", bad="x", unsure="?", dot="-", ellipsis="...")
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(Struct, frozen=True):
     """How a report is printed; ``width`` is in terminal cells.
 
     ``root`` is the directory that paths count from in formats for other programs. ``strict``: the

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from verifier.records import dataclass, field
+from msgspec import Struct, field
+
 from verifier.report.model import Edit, Fix, Span
 
 
-@dataclass(slots=True)
-class Together:
+class Together(Struct):
     """Fixes that do not touch each other, or are the same one; those that come first are taken."""
 
     _taken: list[Span] = field(default_factory=list)

@@ -5,16 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from msgspec import Struct
+
 from verifier.configuration.grammar import ContractError, parse
 from verifier.configuration.showing import text_of
-from verifier.records import dataclass
 from verifier.report.model import KernelReport, Precondition
 
 _SIZE = re.compile(r"\b(\w+)\.shape\[(\d+)\]")
 
 
-@dataclass(frozen=True, slots=True)
-class Inferred:
+class Inferred(Struct, frozen=True):
     """What is known of a kernel's inputs.
 
     ``contract`` is empty where nothing is known, and ``reasons`` say why. ``left_out`` are the

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from verifier.configuration.formatting import LineLengths
 from verifier.report.model import PRECONDITION, Diagnostic, FileRequest, FileResult, chosen

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from msgspec.structs import replace
 
 from verifier.engine.launches import Judged
-from verifier.records import dataclass, replace
 from verifier.report.model import (
     PRECONDITION,
     SEVERITIES,

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
-from verifier.records import dataclass, replace
+from msgspec import Struct
+from msgspec.structs import replace
+
 from verifier.report.details import POSSIBLE
 from verifier.report.model import (
     Diagnostic,
@@ -31,8 +33,7 @@ class Answer(Protocol):
     def reason(self) -> str: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(Struct, frozen=True):
     """A finding whose counterexample is to be run on a kernel.
 
     ``result`` and ``number``: where the finding stands.

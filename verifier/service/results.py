@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
-from verifier.records import dataclass, field
+from msgspec import Struct, field
+
 from verifier.report.model import FileResult
 from verifier.service.policy import Policy
 
@@ -32,8 +33,7 @@ class Disk:
         return self._texts[path]
 
 
-@dataclass(frozen=True, slots=True)
-class Finish:
+class Finish(Struct, frozen=True):
     """The last step of every check.
 
     ``complete``: the results are of all kernels that may come to these files.

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 
-from verifier.records import dataclass
+from msgspec import Struct
+
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import FALSE, TRUE, Atom, Bool, Expr, Sym
 
@@ -41,8 +42,7 @@ def exists(
         return None
 
 
-@dataclass(slots=True)
-class _Search:
+class _Search(Struct):
     positive: Callable[[Expr], bool]
     cubes: int = 0
     work: int = 0

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from verifier.records import dataclass, field
+from msgspec import Struct, field
+
 from verifier.solver import polynomial as P
 from verifier.solver.polynomial import UNIT, Mono, Poly
 from verifier.solver.prepare import flatten
@@ -20,8 +21,7 @@ Bound = int | None
 Limit = tuple[Poly, Poly]
 
 
-@dataclass(slots=True)
-class Frame:
+class Frame(Struct):
     """Facts as polynomials ``p <= 0``, with numeric bounds of every atom derived from them."""
 
     les: list[Poly] = field(default_factory=list)

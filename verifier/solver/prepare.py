@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from verifier.records import dataclass, field
+from msgspec import Struct, field
+
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import FALSE, TRUE, Bool, Expr, Sym
 
@@ -20,8 +21,7 @@ _MAX_ELIMINATIONS = 40
 _Solved = tuple[Sym, Expr, list[Bool]]
 
 
-@dataclass(slots=True)
-class Prepared:
+class Prepared(Struct):
     """``facts`` after substitution; ``removed`` maps removed symbols to what stands for them."""
 
     facts: tuple[Bool, ...]

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import Enum
 
-from verifier.records import dataclass
+from msgspec import Struct
+
 from verifier.symbolic.expr import Bool
 
 #: A value for every symbol and flag, by name.
 Model = Mapping[str, "int | bool"]
 
 
-@dataclass(frozen=True, slots=True)
-class Query:
+class Query(Struct, frozen=True):
     """Does ``goal`` hold wherever all ``facts`` do, for all integers within the symbols' bounds?
 
     Terms are interned, so equal queries are equal. ``exact`` False: the goal is stronger than what
@@ -58,8 +58,7 @@ class Tier(Enum):
     SEARCH = "search"
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """What the solver found out: ``model`` refutes, ``reason`` says why it is not known.
 
     ``time`` is in seconds and takes no part in comparisons of results.

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from verifier.records import dataclass
+from msgspec import Struct
+
 from verifier.solver import polynomial as P
 from verifier.solver.frames import Frame, Limit
 from verifier.solver.polynomial import UNIT, Mono, Poly
@@ -357,8 +358,7 @@ def _simplest(limit: Limit) -> tuple[int, int]:
 # ------------------------------------------------------------------------ cached fact sets
 
 
-@dataclass(slots=True)
-class FactSet:
+class FactSet(Struct):
     """A tuple of facts, prepared and framed."""
 
     prepared: Prepared

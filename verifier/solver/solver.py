@@ -7,7 +7,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from verifier.records import dataclass, field, replace
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from verifier.solver import terms
 from verifier.solver.closing import closed, closed_over
 from verifier.solver.minimize import minimized
@@ -31,8 +33,7 @@ _MODELS = 6  # counterexamples remembered, the latest last
 _MEANT = {Z3Kind.SAT: AnswerKind.REFUTED, Z3Kind.UNSAT: AnswerKind.PROVED}
 
 
-@dataclass(slots=True)
-class Statistics:
+class Statistics(Struct):
     """Counts for ``--statistics``; ``z3_times`` are seconds, one entry per question to Z3."""
 
     queries: int = 0

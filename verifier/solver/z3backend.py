@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from typing import TypeVar
 
 import z3
+from msgspec import Struct, field
 
-from verifier.records import dataclass, field
 from verifier.solver.query import Z3Kind
 from verifier.solver.terms import default, walk
 from verifier.symbolic import expr as E
@@ -29,8 +29,7 @@ _Term = TypeVar("_Term")
 Mended = Callable[["dict[str, int | bool]"], "dict[str, int | bool] | None"]
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """What Z3 says; ``env``: the values of all symbols if they can be, ``reason`` if not known."""
 
     kind: Z3Kind
@@ -174,8 +173,7 @@ class Session:
         return env
 
 
-@dataclass(slots=True)
-class _Scope:
+class _Scope(Struct):
     """What a session has to undo: alternatives that waited before, atoms that are new."""
 
     waiting: list[Bool]
@@ -200,8 +198,7 @@ def _broken(facts: Sequence[Bool], env: dict[str, int | bool]) -> list[Bool]:
     return out
 
 
-@dataclass(frozen=True, slots=True)
-class _Formula:
+class _Formula(Struct, frozen=True):
     """A translated fact, the atoms in it (whose lemmas it needs), and its flags."""
 
     term: z3.BoolRef

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from verifier.records import dataclass, field
+from msgspec import Struct, field
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KernelApi:
+class KernelApi(Struct, frozen=True, kw_only=True):
     """How kernels of one dialect are told in a text."""
 
     dialect: str

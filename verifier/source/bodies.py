@@ -9,7 +9,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator, Sequence
 
-from verifier.records import dataclass
+from msgspec import Struct
+
 from verifier.source.nodes import below
 from verifier.source.outline import first_line_of, last_line_of
 
@@ -18,8 +19,7 @@ _LEAST = 6
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
-@dataclass(frozen=True, slots=True)
-class Body:
+class Body(Struct, frozen=True):
     """Whole lines of a text, by their numbers: the body of a function."""
 
     line: int
@@ -29,8 +29,7 @@ class Body:
     docstring: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Outlined:
+class Outlined(Struct, frozen=True):
     """A text whose long bodies are an empty string; the bodies, and where definitions end.
 
     By the lines of ``def`` and ``class``; an end is a line and a column in code points.

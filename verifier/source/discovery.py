@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 
-from verifier.records import dataclass, field, replace
+from msgspec import Struct
+
 from verifier.source import apis, ir, nodes
 from verifier.source.helpers import CallSite, Unit, helpers, reached
 from verifier.source.imports import users
@@ -69,8 +72,7 @@ class KernelEntry:
     anonymous: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Scanned:
+class Scanned(Struct, frozen=True):
     """What a module has for a device.
 
     ``kernels`` are its entry points, by place; a function of another module on disk that is wrapped
@@ -88,8 +90,7 @@ class Scanned:
     helpers: tuple[Helper, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Helper:
+class Helper(Struct, frozen=True):
     """A function that is judged where the ``callers`` call it, not as an entry point."""
 
     entry: KernelEntry
@@ -227,8 +228,7 @@ def kernel_definition(project: Project, entry: KernelEntry) -> ir.FunctionDef | 
     return kernel if isinstance(kernel, ir.FunctionDef) else None
 
 
-@dataclass(frozen=True, slots=True)
-class Enclosing:
+class Enclosing(Struct, frozen=True):
     """A function around a nested kernel; the first parameter of a ``method`` is an object."""
 
     definition: ir.FunctionDef
@@ -433,7 +433,9 @@ class _Visitor:
             else:
                 local, dialect = target.function, wrapper.api.dialect
                 entry = _entry(target.module, local, dialect, How.WRAPPED, wrapper)
-            self.wrapped.append(replace(entry, bound=target.bound) if target.bound else entry)
+            self.wrapped.append(
+                dataclasses.replace(entry, bound=target.bound) if target.bound else entry
+            )
 
     def dialects(self) -> set[str]:
         """The dialects whose packages the module imports."""

@@ -13,14 +13,14 @@ import tokenize
 from collections.abc import Iterable
 from pathlib import Path
 
-from verifier.records import dataclass
+from msgspec import Struct
+
 from verifier.source.text import SourceError, decode
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
 
 
-@dataclass(frozen=True, slots=True)
-class Replacement:
+class Replacement(Struct, frozen=True):
     """``text`` (with ``\\n`` line ends) in place of a region: lines from 1, columns from 0."""
 
     line: int
@@ -30,8 +30,7 @@ class Replacement:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Exact:
+class Exact(Struct, frozen=True):
     """A file as it is: ``text`` with its own line ends, ``mark`` the byte order mark."""
 
     path: Path

@@ -11,7 +11,7 @@ import contextlib
 from collections.abc import Iterator
 from typing import Final, TypeAlias
 
-from verifier.records import dataclass, field
+from msgspec import Struct, field
 
 #: how an import was looked up: folder, dotted name, level
 Lookup: TypeAlias = tuple[str, str, int]
@@ -21,8 +21,7 @@ BELOW: Final = -1
 LISTED: Final = -2
 
 
-@dataclass(slots=True)
-class Footprint:
+class Footprint(Struct):
     """``names``: (absolute file, global name); ``files``: whatever was read or tried, absolute.
 
     ``whole`` are files of which more than names counts. ``lookups`` maps each import to the file

@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import TypeAlias
 
-from verifier.records import dataclass
+from msgspec import Struct
 
 #: a top-level function or class and all that is in it: its file and name; "" is the module's level
 Unit: TypeAlias = tuple[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class CallSite:
+class CallSite(Struct, frozen=True):
     """A call in a unit.
 
     ``callee``: the function of the project that is called, where it is known which. ``launched``:

@@ -13,9 +13,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from verifier.records import dataclass, field
 from verifier.source.project import Project
 from verifier.source.readings import Import
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from enum import Enum
 
-from verifier.records import dataclass, field, fields
+from msgspec import Struct, field
+from msgspec.structs import fields
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(Struct, frozen=True):
     """A region of a source file. Lines are 1-based, columns 0-based code points, end exclusive."""
 
     path: str
@@ -29,8 +29,7 @@ class Span:
         return self.path == other.path and first <= starts and ends <= last
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(Struct, frozen=True):
     span: Span
 
 
@@ -80,25 +79,21 @@ _FIELDS: dict[type[Node], tuple[str, ...]] = {}
 # --------------------------------------------------------------------------- expressions
 
 
-@dataclass(frozen=True, slots=True)
-class Expr(Node):
+class Expr(Node, frozen=True):
     pass
 
 
-@dataclass(frozen=True, slots=True)
-class Name(Expr):
+class Name(Expr, frozen=True):
     id: str
 
 
-@dataclass(frozen=True, slots=True)
-class Const(Expr):
+class Const(Expr, frozen=True):
     """A literal: int, float, complex, str, bytes, bool, None or Ellipsis."""
 
     value: object
 
 
-@dataclass(frozen=True, slots=True)
-class FormattedValue(Node):
+class FormattedValue(Node, frozen=True):
     """``{value!conversion:format_spec}`` of an f-string.
 
     ``conversion`` is ``s``, ``r``, ``a`` or empty. ``{value=}`` is a literal part before the value,
@@ -110,8 +105,7 @@ class FormattedValue(Node):
     format_spec: JoinedStr | None
 
 
-@dataclass(frozen=True, slots=True)
-class JoinedStr(Expr):
+class JoinedStr(Expr, frozen=True):
     """An f-string: literal parts and embedded expressions, in order.
 
     Strings next to each other are one part, also those of implicit concatenation; no part is empty.
@@ -120,65 +114,55 @@ class JoinedStr(Expr):
     parts: tuple[str | FormattedValue, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class TupleExpr(Expr):
+class TupleExpr(Expr, frozen=True):
     elements: tuple[Expr, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ListExpr(Expr):
+class ListExpr(Expr, frozen=True):
     elements: tuple[Expr, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class SetExpr(Expr):
+class SetExpr(Expr, frozen=True):
     elements: tuple[Expr, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class DictExpr(Expr):
+class DictExpr(Expr, frozen=True):
     """``keys[i] is None`` marks a ``**mapping`` entry."""
 
     keys: tuple[Expr | None, ...]
     values: tuple[Expr, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Starred(Expr):
+class Starred(Expr, frozen=True):
     value: Expr
 
 
-@dataclass(frozen=True, slots=True)
-class Attribute(Expr):
+class Attribute(Expr, frozen=True):
     value: Expr
     attr: str
 
 
-@dataclass(frozen=True, slots=True)
-class Subscript(Expr):
+class Subscript(Expr, frozen=True):
     """``value[index]``; several indices arrive as one :class:`TupleExpr`."""
 
     value: Expr
     index: Expr
 
 
-@dataclass(frozen=True, slots=True)
-class SliceExpr(Expr):
+class SliceExpr(Expr, frozen=True):
     lower: Expr | None
     upper: Expr | None
     step: Expr | None
 
 
-@dataclass(frozen=True, slots=True)
-class Keyword(Node):
+class Keyword(Node, frozen=True):
     """A keyword argument; ``name is None`` marks ``**value``."""
 
     name: str | None
     value: Expr
 
 
-@dataclass(frozen=True, slots=True)
-class Call(Expr):
+class Call(Expr, frozen=True):
     """All of ``args`` are evaluated before ``keywords``, as Python does for ``f(x=1, *a)`` too."""
 
     func: Expr
@@ -186,8 +170,7 @@ class Call(Expr):
     keywords: tuple[Keyword, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class BinOp(Expr):
+class BinOp(Expr, frozen=True):
     """``op`` is the Python token: ``+ - * / // % ** @ << >> & | ^``."""
 
     op: str
@@ -195,24 +178,21 @@ class BinOp(Expr):
     right: Expr
 
 
-@dataclass(frozen=True, slots=True)
-class UnaryOp(Expr):
+class UnaryOp(Expr, frozen=True):
     """``op`` is ``-``, ``+``, ``~`` or ``not``."""
 
     op: str
     operand: Expr
 
 
-@dataclass(frozen=True, slots=True)
-class BoolOp(Expr):
+class BoolOp(Expr, frozen=True):
     """``op`` is ``and`` or ``or``; two or more values."""
 
     op: str
     values: tuple[Expr, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Compare(Expr):
+class Compare(Expr, frozen=True):
     """``left ops[0] comparators[0] ops[1] ...``; ops are tokens, also ``is not`` and ``not in``."""
 
     left: Expr
@@ -220,22 +200,19 @@ class Compare(Expr):
     comparators: tuple[Expr, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class IfExpr(Expr):
+class IfExpr(Expr, frozen=True):
     test: Expr
     body: Expr
     orelse: Expr
 
 
-@dataclass(frozen=True, slots=True)
-class LambdaExpr(Expr):
+class LambdaExpr(Expr, frozen=True):
     params: tuple[Param, ...]
     body: Expr
     is_generator: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Generator(Node):
+class Generator(Node, frozen=True):
     target: Expr
     iterable: Expr
     conditions: tuple[Expr, ...]
@@ -248,8 +225,7 @@ class ComprehensionKind(Enum):
     GENERATOR = "generator"
 
 
-@dataclass(frozen=True, slots=True)
-class Comprehension(Expr):
+class Comprehension(Expr, frozen=True):
     """Only that of a dict has a ``key``."""
 
     kind: ComprehensionKind
@@ -258,24 +234,20 @@ class Comprehension(Expr):
     generators: tuple[Generator, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class NamedExpr(Expr):
+class NamedExpr(Expr, frozen=True):
     target: Expr
     value: Expr
 
 
-@dataclass(frozen=True, slots=True)
-class Yield(Expr):
+class Yield(Expr, frozen=True):
     value: Expr | None
 
 
-@dataclass(frozen=True, slots=True)
-class YieldFrom(Expr):
+class YieldFrom(Expr, frozen=True):
     value: Expr
 
 
-@dataclass(frozen=True, slots=True)
-class UnsupportedExpr(Expr):
+class UnsupportedExpr(Expr, frozen=True):
     """A construct with no meaning for kernels (``await``); ``kind`` names it.
 
     ``inner`` is what it is made of, for those who look for names. It is not to be evaluated.
@@ -288,26 +260,22 @@ class UnsupportedExpr(Expr):
 # --------------------------------------------------------------------------- statements
 
 
-@dataclass(frozen=True, slots=True)
-class Stmt(Node):
+class Stmt(Node, frozen=True):
     pass
 
 
-@dataclass(frozen=True, slots=True)
-class Assign(Stmt):
+class Assign(Stmt, frozen=True):
     targets: tuple[Expr, ...]
     value: Expr
 
 
-@dataclass(frozen=True, slots=True)
-class AnnAssign(Stmt):
+class AnnAssign(Stmt, frozen=True):
     target: Expr
     annotation: Expr
     value: Expr | None
 
 
-@dataclass(frozen=True, slots=True)
-class AugAssign(Stmt):
+class AugAssign(Stmt, frozen=True):
     """``op`` without the ``=``: ``+`` for ``+=``."""
 
     target: Expr
@@ -315,103 +283,86 @@ class AugAssign(Stmt):
     value: Expr
 
 
-@dataclass(frozen=True, slots=True)
-class ExprStmt(Stmt):
+class ExprStmt(Stmt, frozen=True):
     value: Expr
 
 
-@dataclass(frozen=True, slots=True)
-class If(Stmt):
+class If(Stmt, frozen=True):
     test: Expr
     body: tuple[Stmt, ...]
     orelse: tuple[Stmt, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class For(Stmt):
+class For(Stmt, frozen=True):
     target: Expr
     iterable: Expr
     body: tuple[Stmt, ...]
     orelse: tuple[Stmt, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class While(Stmt):
+class While(Stmt, frozen=True):
     test: Expr
     body: tuple[Stmt, ...]
     orelse: tuple[Stmt, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Return(Stmt):
+class Return(Stmt, frozen=True):
     value: Expr | None
 
 
-@dataclass(frozen=True, slots=True)
-class Assert(Stmt):
+class Assert(Stmt, frozen=True):
     test: Expr
     message: Expr | None
 
 
-@dataclass(frozen=True, slots=True)
-class Raise(Stmt):
+class Raise(Stmt, frozen=True):
     """``raise exception from cause``."""
 
     exception: Expr | None
     cause: Expr | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Pass(Stmt):
+class Pass(Stmt, frozen=True):
     pass
 
 
-@dataclass(frozen=True, slots=True)
-class Break(Stmt):
+class Break(Stmt, frozen=True):
     pass
 
 
-@dataclass(frozen=True, slots=True)
-class Continue(Stmt):
+class Continue(Stmt, frozen=True):
     pass
 
 
-@dataclass(frozen=True, slots=True)
-class Delete(Stmt):
+class Delete(Stmt, frozen=True):
     targets: tuple[Expr, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Global(Stmt):
+class Global(Stmt, frozen=True):
     names: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Nonlocal(Stmt):
+class Nonlocal(Stmt, frozen=True):
     names: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class WithItem(Node):
+class WithItem(Node, frozen=True):
     context: Expr
     target: Expr | None
 
 
-@dataclass(frozen=True, slots=True)
-class With(Stmt):
+class With(Stmt, frozen=True):
     items: tuple[WithItem, ...]
     body: tuple[Stmt, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Handler(Node):
+class Handler(Node, frozen=True):
     type: Expr | None
     name: str | None
     body: tuple[Stmt, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Try(Stmt):
+class Try(Stmt, frozen=True):
     """``star``: the handlers are ``except*``."""
 
     body: tuple[Stmt, ...]
@@ -421,32 +372,27 @@ class Try(Stmt):
     star: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Pattern(Node):
+class Pattern(Node, frozen=True):
     """A pattern of ``case``, each of the shape that it has in :mod:`ast`."""
 
 
-@dataclass(frozen=True, slots=True)
-class MatchValue(Pattern):
+class MatchValue(Pattern, frozen=True):
     """A literal or a dotted name that the subject must equal."""
 
     value: Expr
 
 
-@dataclass(frozen=True, slots=True)
-class MatchSingleton(Pattern):
+class MatchSingleton(Pattern, frozen=True):
     """``None``, ``True`` or ``False``."""
 
     value: object
 
 
-@dataclass(frozen=True, slots=True)
-class MatchSequence(Pattern):
+class MatchSequence(Pattern, frozen=True):
     patterns: tuple[Pattern, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class MatchMapping(Pattern):
+class MatchMapping(Pattern, frozen=True):
     """``{keys[0]: patterns[0], ..., **rest}``."""
 
     keys: tuple[Expr, ...]
@@ -454,8 +400,7 @@ class MatchMapping(Pattern):
     rest: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class MatchClass(Pattern):
+class MatchClass(Pattern, frozen=True):
     """``cls(*patterns, names[0]=named[0], ...)``."""
 
     cls: Expr
@@ -464,56 +409,48 @@ class MatchClass(Pattern):
     named: tuple[Pattern, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class MatchStar(Pattern):
+class MatchStar(Pattern, frozen=True):
     """``*name`` in a sequence; ``name is None`` for ``*_``."""
 
     name: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class MatchAs(Pattern):
+class MatchAs(Pattern, frozen=True):
     """``pattern as name``; a capture has no pattern, the wildcard ``_`` neither of the two."""
 
     pattern: Pattern | None
     name: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class MatchOr(Pattern):
+class MatchOr(Pattern, frozen=True):
     patterns: tuple[Pattern, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class MatchCase(Node):
+class MatchCase(Node, frozen=True):
     pattern: Pattern
     guard: Expr | None
     body: tuple[Stmt, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Match(Stmt):
+class Match(Stmt, frozen=True):
     subject: Expr
     cases: tuple[MatchCase, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ImportAlias(Node):
+class ImportAlias(Node, frozen=True):
     """One imported name. ``name == "*"`` for a star import."""
 
     name: str
     asname: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Import(Stmt):
+class Import(Stmt, frozen=True):
     """``import a.b as c, d``."""
 
     names: tuple[ImportAlias, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ImportFrom(Stmt):
+class ImportFrom(Stmt, frozen=True):
     """``from <level dots><module> import names``."""
 
     module: str
@@ -534,8 +471,7 @@ class ParamKind(Enum):
     DOUBLE_STAR = "**"
 
 
-@dataclass(frozen=True, slots=True)
-class Param(Node):
+class Param(Node, frozen=True):
     """A parameter, in the order of the text."""
 
     name: str
@@ -583,8 +519,7 @@ class Block:
         return repr(self.statements)
 
 
-@dataclass(frozen=True, slots=True)
-class FunctionDef(Stmt):
+class FunctionDef(Stmt, frozen=True):
     """``name_span`` covers the identifier alone, ``span`` the whole definition with decorators.
 
     ``is_generator``: the function's own body has a ``yield``. ``returns`` is the annotation.
@@ -605,8 +540,7 @@ class FunctionDef(Stmt):
         return self.block.statements
 
 
-@dataclass(frozen=True, slots=True)
-class ClassDef(Stmt):
+class ClassDef(Stmt, frozen=True):
     name: str
     bases: tuple[Expr, ...]
     keywords: tuple[Keyword, ...]
@@ -616,8 +550,7 @@ class ClassDef(Stmt):
     docstring: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class UnsupportedStmt(Stmt):
+class UnsupportedStmt(Stmt, frozen=True):
     """A statement with no meaning for kernels (``async for``); ``kind`` names it.
 
     ``inner`` is what it is made of, for those who look for names: ``async for`` has the loop

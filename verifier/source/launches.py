@@ -11,7 +11,8 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
-from verifier.records import dataclass, field
+from msgspec import Struct, field
+
 from verifier.source import apis, ir
 from verifier.source.meanings import FUNCTIONS
 from verifier.source.values import UNREAD, Names, Value, origin_of, value_of, walk
@@ -26,8 +27,7 @@ _EXPECTING: Final = re.compile(r"rais|error|fail|suppress|except|throw|invalid|s
 _DEPTH: Final = 8
 
 
-@dataclass(frozen=True, slots=True)
-class Launch:
+class Launch(Struct, frozen=True):
     """A call that starts a kernel, which is defined at ``line``.
 
     ``grid`` is what it is launched on, None: it is not said. ``arguments`` are by parameter,
@@ -40,8 +40,7 @@ class Launch:
     arguments: Mapping[str, Value]
 
 
-@dataclass(frozen=True, slots=True)
-class _Kernel:
+class _Kernel(Struct, frozen=True):
     """A kernel as an expression; ``started``: calling it is a launch."""
 
     node: _Function
@@ -73,8 +72,7 @@ def _expected(nodes: Iterator[ast.AST]) -> frozenset[str]:
     return frozenset(found)
 
 
-@dataclass(slots=True)
-class _File:
+class _File(Struct):
     path: str
     lines: Sequence[str]
     kernels: Collection[int]

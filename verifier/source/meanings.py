@@ -6,14 +6,14 @@ import ast
 from collections.abc import Sequence
 from typing import Final
 
-from verifier.records import dataclass
+from msgspec import Struct
+
 from verifier.source.outline import Binding, target_names
 
 FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
-@dataclass(frozen=True, slots=True)
-class Local:
+class Local(Struct, frozen=True):
     """A function defined in this module, in some scope."""
 
     node: ast.FunctionDef | ast.AsyncFunctionDef
@@ -21,8 +21,7 @@ class Local:
     nested: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Imported:
+class Imported(Struct, frozen=True):
     """``module`` (dotted, ``level`` dots before it), or ``original`` in it."""
 
     module: str
@@ -30,8 +29,7 @@ class Imported:
     original: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Alias:
+class Alias(Struct, frozen=True):
     """A name bound once to an expression, such as ``compile_it = nki.jit``."""
 
     value: ast.expr

@@ -11,10 +11,12 @@ import ast
 import re
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 
-from verifier.records import dataclass, field
+from msgspec import Struct
+
 from verifier.source.effects import effects
 from verifier.source.text import SourceError, SourceText
 
@@ -47,8 +49,7 @@ class BindingKind(Enum):
         return self in (BindingKind.IMPORT, BindingKind.FROM)
 
 
-@dataclass(frozen=True, slots=True)
-class Binding:
+class Binding(Struct, frozen=True):
     """One top-level statement that binds ``name``.
 
     ``line`` and ``end_line`` cover the whole statement with its decorators; ``def_line`` is the
@@ -77,15 +78,13 @@ class Binding:
     partial: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class StarImport:
+class StarImport(Struct, frozen=True):
     module: str
     level: int
     line: int
 
 
-@dataclass(frozen=True, slots=True)
-class Chunk:
+class Chunk(Struct, frozen=True):
     """Whole lines of the file that hold one or more top-level statements.
 
     ``error`` is set when the lines do not parse on their own.
@@ -96,8 +95,7 @@ class Chunk:
     error: SourceError | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class BrokenDefinition:
+class BrokenDefinition(Struct, frozen=True):
     """A top-level ``def`` or ``class`` whose body does not parse, with the decorators that do."""
 
     name: str
@@ -233,8 +231,7 @@ def nested_bodies(node: ast.AST) -> Iterator[tuple[str, list[ast.stmt]]]:
 # --------------------------------------------------------------------------- collecting bindings
 
 
-@dataclass(frozen=True, slots=True)
-class _Piece:
+class _Piece(Struct, frozen=True):
     line: int
     end_line: int
     statements: tuple[ast.stmt, ...]

@@ -18,7 +18,8 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from pathlib import Path
 
-from verifier.records import dataclass
+from msgspec import Struct
+
 from verifier.source import apis, footprint, ir, listing
 from verifier.source.outline import (
     Binding,
@@ -354,8 +355,7 @@ Resolved = tuple[Module, "str | None"]
 """A name in a module, or (with ``None``) the module itself."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Location:
+class _Location(Struct, frozen=True):
     """Where a dotted module name is: its file, and the folder its submodules are in."""
 
     file: str | None

@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-from verifier.records import dataclass, fields
+from msgspec import Struct
+from msgspec.structs import fields
+
 from verifier.source.effects import never_runs, root_name
 from verifier.source.nodes import below, walk
 from verifier.source.outline import Binding
@@ -13,8 +15,7 @@ from verifier.source.outline import Binding
 _WITH_DEFAULTS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
-@dataclass(frozen=True, slots=True)
-class Import:
+class Import(Struct, frozen=True):
     """``import module``, or ``from ..module import name`` (``level`` 2; ``*`` for all names)."""
 
     module: str
@@ -22,8 +23,7 @@ class Import:
     name: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(Struct, frozen=True):
     """What a top-level statement mentions, by the names that its module binds.
 
     ``uses``: anywhere in it; ``reads``: when it runs; ``calls``: what it calls then, by the name

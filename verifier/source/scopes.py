@@ -6,15 +6,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, TypeAlias
 
-from verifier.records import dataclass
+from msgspec import Struct
+
 from verifier.source import ir
 
 Block: TypeAlias = "ir.FunctionDef | ir.LambdaExpr | ir.ClassDef | ir.Comprehension"
 """A node whose names are its own."""
 
 
-@dataclass(frozen=True, slots=True)
-class Names:
+class Names(Struct, frozen=True):
     """What the names of one block mean, as CPython's symbol table has it.
 
     ``local`` are the names bound in the block, parameters included, without those that are declared

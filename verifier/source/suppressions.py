@@ -17,7 +17,8 @@ from difflib import get_close_matches
 from functools import lru_cache
 from typing import Final, Literal, TypeAlias
 
-from verifier.records import dataclass, field
+from msgspec import Struct, field
+
 from verifier.source.ir import Span
 
 #: what is wrong with a comment that means to suppress something
@@ -30,16 +31,14 @@ DIRECTIVES: Final = ("ignore", "ignore-file", "contract")
 _MARKED: Final = re.compile("tilelint", re.I)
 
 
-@dataclass(frozen=True, slots=True)
-class Named:
+class Named(Struct, frozen=True):
     """A rule as it is named, and where."""
 
     name: str
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Suppression:
+class Suppression(Struct, frozen=True):
     """One directive in one comment.
 
     ``span`` covers the directive, ``names_span`` what is between its brackets. ``first`` and
@@ -64,8 +63,7 @@ class Suppression:
         return self.whole_file or (0 < self.first <= last and first <= self.last)
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(Struct, frozen=True):
     """A logical line: the header of a compound statement, or one or more simple statements.
 
     ``leaves``: it has a statement after which the next one is not run.
@@ -77,8 +75,7 @@ class Line:
     leaves: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Comment:
+class Comment(Struct, frozen=True):
     """``text`` from the ``#`` on; ``alone``: nothing else is on its line.
 
     ``owner`` is the number of the logical line that it is in, or that comes next.
@@ -91,8 +88,7 @@ class Comment:
     owner: int
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(Struct, frozen=True):
     """The logical lines of a file (decorators are one with their definition), and its comments."""
 
     lines: tuple[Line, ...]
@@ -344,8 +340,7 @@ _JUMPS: Final = ("return", "raise", "break", "continue")
 _TAB: Final = 8
 
 
-@dataclass(slots=True)
-class _Field:
+class _Field(Struct):
     """A replacement field of an f-string that is being read: how deep its brackets are."""
 
     quote: str
@@ -353,8 +348,7 @@ class _Field:
     in_format: bool = False
 
 
-@dataclass(slots=True)
-class _Scanner:
+class _Scanner(Struct):
     """One pass over a text."""
 
     text: str

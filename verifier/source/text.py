@@ -9,7 +9,8 @@ import io
 import tokenize
 from pathlib import Path
 
-from verifier.records import dataclass
+from msgspec import Struct
+
 from verifier.source import apis
 
 MAX_BYTES = 4 * 1024 * 1024
@@ -38,8 +39,7 @@ class NestedTooDeepError(SourceError):
     """Source that is right, and nested deeper than it is read."""
 
 
-@dataclass(frozen=True, slots=True)
-class SourceText:
+class SourceText(Struct, frozen=True):
     """A decoded file. ``text`` has no byte order mark and ``\\n`` line ends only.
 
     Neither changes a line number or a column, so spans in ``text`` are spans in the file.

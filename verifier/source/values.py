@@ -13,23 +13,22 @@ import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
-from verifier.records import dataclass, field
+from msgspec import Struct, field
+
 from verifier.source import apis
 from verifier.source.meanings import FUNCTIONS, parameters
 
 Value: TypeAlias = object
 
 
-@dataclass(frozen=True, slots=True)
-class Array:
+class Array(Struct, frozen=True):
     """A tensor of the host; ``dtype`` is the name of its element type, empty: not known."""
 
     shape: tuple[int, ...]
     dtype: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ElementType:
+class ElementType(Struct, frozen=True):
     """An element type, by the name that it has in its library."""
 
     name: str
@@ -96,8 +95,7 @@ _LARGEST: Final = 1 << 64
 # ------------------------------------------------------------------------------ what names are
 
 
-@dataclass(frozen=True, slots=True)
-class Bound:
+class Bound(Struct, frozen=True):
     """What binds a name: an expression (``item``: one of its items), an import, or a function."""
 
     value: ast.expr | None = None
@@ -106,8 +104,7 @@ class Bound:
     function: ast.FunctionDef | ast.AsyncFunctionDef | None = None
 
 
-@dataclass(slots=True)
-class Names:
+class Names(Struct):
     """The names of a module or of a function, and ``outer``, where others are looked up."""
 
     outer: Names | None = None

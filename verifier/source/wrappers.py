@@ -11,7 +11,8 @@ import ast
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
-from verifier.records import dataclass, field
+from msgspec import Struct, field
+
 from verifier.source import apis, fragments, nodes
 from verifier.source.apis import KernelApi
 from verifier.source.meanings import (
@@ -35,8 +36,7 @@ from verifier.source.text import SourceError
 _DEPTH: Final = 8
 
 
-@dataclass(frozen=True, slots=True)
-class Wrapper:
+class Wrapper(Struct, frozen=True):
     """What makes entry points: its dotted origin and its literal keyword arguments."""
 
     dotted: str
@@ -44,8 +44,7 @@ class Wrapper:
     keywords: Mapping[str, object]
 
 
-@dataclass(frozen=True, slots=True)
-class Named:
+class Named(Struct, frozen=True):
     """A value by its name at the top level of the module."""
 
     path: tuple[str, ...]
@@ -55,8 +54,7 @@ class Named:
 Value: TypeAlias = "int | float | str | bool | Named | None"
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(Struct, frozen=True):
     """What a wrapper is given: a function, or a lambda, with arguments that are ``bound``.
 
     An argument that is bound to what the text does not say is not among them.
@@ -67,8 +65,7 @@ class Target:
     bound: tuple[tuple[str, Value], ...] = ()
 
 
-@dataclass(slots=True)
-class Names:
+class Names(Struct):
     """What the names of a module mean for its kernels."""
 
     project: Project

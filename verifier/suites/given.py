@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from msgspec import Struct
+
 from verifier.hardware import dtypes as dt
-from verifier.records import dataclass
 from verifier.source.ir import Span
 from verifier.suites.values import Array
 from verifier.symbolic.machine import Call
@@ -23,8 +24,7 @@ _HOST_TYPES = {float: "float64", int: "int64", bool: "bool_"}
 _LOOKED_AT: Final = 64
 
 
-@dataclass(frozen=True, slots=True)
-class Given:
+class Given(Struct, frozen=True):
     """The arguments of a call, by position or by one of their names."""
 
     vm: VM

@@ -13,7 +13,8 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, NoReturn, TypeVar
 
-from verifier.records import dataclass, field
+from msgspec import Struct, field
+
 from verifier.source import ir
 from verifier.source.discovery import KernelEntry
 from verifier.source.ir import Span
@@ -37,8 +38,7 @@ SECONDS: Final = 5.0
 LOADING: Final = 40.0
 
 
-@dataclass(frozen=True, slots=True)
-class Launched:
+class Launched(Struct, frozen=True):
     """A launch of a kernel: its arguments by parameter as values of the machine.
 
     ``grid`` None: it is not said. ``span`` is where it is launched.
@@ -50,8 +50,7 @@ class Launched:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Refused:
+class Refused(Struct, frozen=True):
     """A launch whose arguments are not evident: why, and where."""
 
     reason: str
@@ -59,8 +58,7 @@ class Refused:
     function: Function | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Made:
+class Made(Struct, frozen=True):
     """How an object was made: the arguments, and its attributes right after."""
 
     args: tuple[object, ...]
@@ -68,8 +66,7 @@ class Made:
     attributes: Mapping[str, object]
 
 
-@dataclass(slots=True)
-class Found:
+class Found(Struct):
     """What a program launches."""
 
     launches: list[Launched | Refused] = field(default_factory=list)

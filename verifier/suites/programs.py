@@ -8,7 +8,8 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from verifier.records import dataclass, field
+from msgspec import Struct, field
+
 from verifier.source import ir
 from verifier.source.discovery import KernelEntry
 from verifier.source.ir import Span
@@ -33,8 +34,7 @@ _IN_VAIN: Final = 2
 _TEST: Final = "test"
 
 
-@dataclass(frozen=True, slots=True)
-class Unread:
+class Unread(Struct, frozen=True):
     """What cannot be read, where, and why."""
 
     path: str
@@ -43,8 +43,7 @@ class Unread:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Example:
+class Example(Struct, frozen=True):
     """A launch of a kernel, as a contract without the kernel's name."""
 
     kernel: KernelEntry
@@ -52,8 +51,7 @@ class Example:
     span: Span
 
 
-@dataclass(slots=True)
-class Outcome:
+class Outcome(Struct):
     """The launches of a program, in order; ``left_out`` are rows that were not run."""
 
     name: str
@@ -63,8 +61,7 @@ class Outcome:
     left_out: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class _Test:
+class _Test(Struct, frozen=True):
     """A test of a file: its function, and the classes around it."""
 
     name: str

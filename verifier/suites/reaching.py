@@ -8,7 +8,8 @@ import os
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
-from verifier.records import dataclass, field
+from msgspec import Struct, field
+
 from verifier.source.discovery import How, KernelEntry
 from verifier.source.ir import Span
 from verifier.source.project import Module, Project
@@ -16,8 +17,7 @@ from verifier.source.project import Module, Project
 _Place = tuple[str, int]
 
 
-@dataclass(slots=True)
-class Reaching:
+class Reaching(Struct):
     """Asks of functions whether they reach one of ``device``, by file and line of the ``def``."""
 
     project: Project

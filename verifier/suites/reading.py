@@ -7,9 +7,11 @@ from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from verifier.dialects.registry import DIALECTS
 from verifier.hardware import catalogue
-from verifier.records import dataclass, field, replace
 from verifier.source.discovery import KernelEntry, discover, scan
 from verifier.source.ir import Span
 from verifier.source.project import Module, Project
@@ -29,8 +31,7 @@ from verifier.symbolic.trace import Trace
 MOST: Final = 8
 
 
-@dataclass(frozen=True, slots=True)
-class Preset:
+class Preset(Struct, frozen=True):
     """A contract of a kernel, without its name, and the launches that it stands for."""
 
     contract: str
@@ -40,8 +41,7 @@ class Preset:
     line: int
 
 
-@dataclass(slots=True)
-class Readings:
+class Readings(Struct):
     """What was found: presets by kernel, how many more there were, and what cannot be read."""
 
     presets: dict[KernelEntry, list[Preset]] = field(default_factory=dict)
@@ -102,8 +102,7 @@ def _in_turn(programs_: Sequence[Sequence[Preset]]) -> Iterator[Preset]:
                 yield presets[position]
 
 
-@dataclass(frozen=True, slots=True)
-class Launchable:
+class Launchable(Struct, frozen=True):
     """The kernels of modules, and the functions for a device that are not called kernels there."""
 
     kernels: tuple[KernelEntry, ...]

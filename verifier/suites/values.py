@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from verifier.records import dataclass, field
+from dataclasses import dataclass, field
+
+from msgspec import Struct
+
 from verifier.symbolic.python.model import Class, Function
 from verifier.symbolic.values import ApiRef
 
 
-@dataclass(frozen=True, slots=True)
-class Array:
+class Array(Struct, frozen=True):
     """An array or tensor of a library, of which the shape and the type are known, but no element.
 
     ``dtype`` is canonical, None where it is not known.
@@ -18,37 +20,32 @@ class Array:
     dtype: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class ArrayMethod:
+class ArrayMethod(Struct, frozen=True):
     """A method of an array, found on one."""
 
     array: Array
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class ArrayFunction:
+class ArrayFunction(Struct, frozen=True):
     """A function of an array library: ``library`` and ``name`` as the tables have them."""
 
     library: str
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class RandomSource:
+class RandomSource(Struct, frozen=True):
     """What numbers are drawn from: ``numpy.random.default_rng()``."""
 
 
-@dataclass(frozen=True, slots=True)
-class Launcher:
+class Launcher(Struct, frozen=True):
     """A kernel that is launched when it is called; ``grid`` None: on what is not said."""
 
     function: Function
     grid: tuple[object, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Constructed:
+class Constructed(Struct, frozen=True):
     """What a class of a kernel API makes of arguments."""
 
     api: ApiRef
@@ -67,23 +64,20 @@ class Metafunc:
     tables: list[tuple[object, object]] = field(compare=False)
 
 
-@dataclass(frozen=True, slots=True)
-class Definition:
+class Definition(Struct, frozen=True):
     """``metafunc.definition``: the test with its marks."""
 
     metafunc: Metafunc
 
 
-@dataclass(frozen=True, slots=True)
-class HookMethod:
+class HookMethod(Struct, frozen=True):
     """A method of what hooks are given."""
 
     owner: Metafunc | Definition
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(Struct, frozen=True):
     """``pytest.mark.name(*args, **keywords)``"""
 
     name: str
@@ -93,24 +87,21 @@ class Mark:
     called: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(Struct, frozen=True):
     """``pytest.param(*values, marks=...)``"""
 
     values: tuple[object, ...]
     marks: object = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Fixture:
+class Fixture(Struct, frozen=True):
     """A function that ``pytest.fixture`` has marked."""
 
     function: Function
     params: object = None
 
 
-@dataclass(frozen=True, slots=True)
-class Signature:
+class Signature(Struct, frozen=True):
     """``inspect.signature(function)``"""
 
     function: Function
@@ -124,8 +115,7 @@ class SignatureParameter:
     default: object = field(compare=False)
 
 
-@dataclass(frozen=True, slots=True)
-class Nothing:
+class Nothing(Struct, frozen=True):
     """``inspect.Parameter.empty``"""
 
 

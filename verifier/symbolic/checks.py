@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from typing import TypedDict
 
-from verifier.records import dataclass
+from msgspec import Struct
+
 from verifier.source.ir import Span
 from verifier.symbolic.expr import Bool, Expr
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
+class Note(Struct, frozen=True):
     """A secondary place and what to say about it, e.g. where the tile was allocated."""
 
     span: Span
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(Struct, frozen=True):
     """One instance of a rule: ``predicate`` must hold wherever ``given`` and the path do.
 
     ``text`` states the predicate in the rule's own terms with the kernel's names (``"moving free

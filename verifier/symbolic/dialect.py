@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from verifier.records import dataclass
+from msgspec import Struct
+
 from verifier.source import ir
 from verifier.source.ir import Span
 from verifier.symbolic.expr import Bool, Expr
@@ -182,8 +183,7 @@ class Dialect(Protocol[M]):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class GridAxis:
+class GridAxis(Struct, frozen=True):
     """An axis of the launch grid: ``index`` and ``count`` as kernels write them, and the count."""
 
     index: str
@@ -191,8 +191,7 @@ class GridAxis:
     size: Expr
 
 
-@dataclass(frozen=True, slots=True)
-class Input:
+class Input(Struct, frozen=True):
     """One input of a kernel as it is declared; ``default`` is there if ``has_default``."""
 
     name: str

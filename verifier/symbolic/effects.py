@@ -10,9 +10,10 @@ from collections.abc import Callable
 from enum import Enum
 from typing import Protocol, TypeAlias
 
+from msgspec import Struct
+
 from verifier.hardware.capabilities import Capability
 from verifier.hardware.engines import Engine
-from verifier.records import dataclass
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.tensors import View
@@ -46,8 +47,7 @@ Index: TypeAlias = tuple[Expr, ...]
 Line: TypeAlias = tuple[Expr | None, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class When:
+class When(Struct, frozen=True):
     """A condition on the call's flags; ``text`` is how messages and hover texts say it.
 
     ``holds`` gives None where a flag is not followed: then it may hold.
@@ -57,8 +57,7 @@ class When:
     holds: Callable[[Call], Bool | None]
 
 
-@dataclass(frozen=True, slots=True)
-class Where:
+class Where(Struct, frozen=True):
     """A part of an operand: whether the element at an index along its axes is in it.
 
     ``exact`` False: the part depends on data (a predicate, an index): at most these elements. None:
@@ -83,8 +82,7 @@ ALL = Where("all of it", lambda call, index: E.TRUE)
 SOME = Where("some of it, as the data says", lambda call, index: E.TRUE, exact=False)
 
 
-@dataclass(frozen=True, slots=True)
-class Decides:
+class Decides(Struct, frozen=True):
     """What is undefined here makes a result wrong that nobody can tell from a right one.
 
     ``why``: ``it is an index``, ``it is a condition``.
@@ -93,8 +91,7 @@ class Decides:
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class Carried:
+class Carried(Struct, frozen=True):
     """Element ``source(call, i)`` goes into element ``i`` of ``to``, moved or computed upon.
 
     An undefined source makes that element of ``to`` undefined, and nothing else. ``moved``: bit for
@@ -111,8 +108,7 @@ class Carried:
     sender: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Folded:
+class Folded(Struct, frozen=True):
     """Element ``i`` of ``to`` is made of the elements of ``line(call, i)`` together.
 
     An undefined element of a line makes that element of ``to`` undefined, and nothing else.
@@ -145,8 +141,7 @@ def _sets(call: Call) -> Effect | Bool | None:
     return Effect.SETS
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reads:
+class Reads(Struct, frozen=True, kw_only=True):
     """One region of an operand that is read. One role may have several, under different flags."""
 
     role: str
@@ -155,8 +150,7 @@ class Reads:
     when: When = ALWAYS
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Writes:
+class Writes(Struct, frozen=True, kw_only=True):
     """One region of an operand that is written; what ``where`` leaves out keeps what it was.
 
     ``effect`` may be a condition: it adds exactly when that holds (else it overwrites); None where
@@ -179,8 +173,7 @@ class Writes:
     by: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Accumulation:
+class Accumulation(Struct, frozen=True):
     """What a call does with accumulators.
 
     ``begins``: it sets them anew. ``adds``: data goes into them. ``to``: the operand that they are
@@ -200,8 +193,7 @@ class Accumulation:
         return not self.begins and (self.adds or bool(self.to))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AccumulatorFile:
+class AccumulatorFile(Struct, frozen=True, kw_only=True):
     """Accumulators of an engine, one for each lane, that outlive a call.
 
     ``lanes``: the operand in whose lanes they are used; ``result``: the one that they are read out
@@ -230,8 +222,7 @@ class AccumulatorFile:
 ACCUMULATORS = "accumulators"
 
 
-@dataclass(frozen=True, slots=True)
-class Footprint:
+class Footprint(Struct, frozen=True):
     """What a call reads and writes of its operands."""
 
     reads: tuple[Reads, ...] = ()

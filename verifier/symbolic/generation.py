@@ -6,11 +6,10 @@ for no name of a dialect or of a generation.
 
 from __future__ import annotations
 
-from verifier.records import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Generation:
+class Generation(Struct, frozen=True, kw_only=True):
     """A generation of an API: ``earlier`` are the names of those before it.
 
     What is said here of compilers, memory and program instances; what is about one function stands

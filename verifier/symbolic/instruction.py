@@ -7,14 +7,17 @@ answer into obligations, runs evaluate it on plain numbers.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Protocol
+
+import msgspec
+from msgspec import Struct
 
 from verifier.hardware.capabilities import Capability
 from verifier.hardware.engines import Engine
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
-from verifier.records import dataclass, field
 from verifier.source.ir import Span
 from verifier.symbolic.effects import ALWAYS, Call, Footprint, When
 from verifier.symbolic.expr import Bool, Expr
@@ -43,8 +46,7 @@ class Operators:
     gone: Mapping[str, str] = field(default_factory=dict, hash=False)
 
 
-@dataclass(frozen=True, slots=True)
-class Simulated:
+class Simulated(Struct, frozen=True):
     """From a generation on it runs in the simulator only; what to do ``instead``."""
 
     since: str
@@ -52,8 +54,7 @@ class Simulated:
     instead: str
 
 
-@dataclass(frozen=True, slots=True)
-class Commands:
+class Commands(Struct, frozen=True):
     """The reduce commands; the operand ``initial`` goes with ``load_reduce``."""
 
     admitted: frozenset[str]
@@ -65,8 +66,7 @@ class Commands:
     operator: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Reduction:
+class Reduction(Struct, frozen=True):
     """The axes that the operand ``axis`` names are the last free ones: a fact.
 
     ``before``: the generation from which on that is so, as it is said now. Until then axis 1 stood
@@ -90,8 +90,7 @@ class Program:
     tiles: Mapping[str, str] = field(default_factory=dict, hash=False)
 
 
-@dataclass(frozen=True, slots=True)
-class Scratch:
+class Scratch(Struct, frozen=True):
     """A tile that it makes for itself where a condition holds: no kernel can place that one.
 
     ``what`` is the tile in words, ``instead`` what to write where all tiles are placed.
@@ -103,8 +102,7 @@ class Scratch:
     when: When = ALWAYS
 
 
-@dataclass(frozen=True, slots=True)
-class Admission:
+class Admission(Struct, frozen=True):
     """Whether an engine computes operators: ``text`` is what must hold, ``message`` what does not.
 
     ``memories``: where the tiles are that the one engine that computes them can reach.
@@ -144,8 +142,7 @@ class Engines:
         return self.default if isinstance(self.default, Engine) else self.default(call)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Indirection:
+class Indirection(Struct, frozen=True, kw_only=True):
     """Which operands may be columns that an index names (``.indirect``), and what goes with it.
 
     ``source``: the operand whose lanes those of the destination are; ``lanes``: the fact that says
@@ -206,8 +203,7 @@ class Trait(Enum):
     PIPELINES = "has the loop around it run in stages"
 
 
-@dataclass(frozen=True, slots=True)
-class Skips:
+class Skips(Struct, frozen=True):
     """It may skip what lies outside: a fact. ``advice``: where nothing can, that does no harm."""
 
     fact: str
@@ -222,8 +218,7 @@ class Picks(Enum):
     COLUMNS = "columns"
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True):
     """One of the operators that a call does one after the other.
 
     ``operand``: what it takes besides; ``reverse``: the flag that puts that first. Facts:
@@ -242,8 +237,7 @@ class Step:
     fixed: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Chain:
+class Chain(Struct, frozen=True):
     """The operators that a call does one after the other, and which pairs there are: a fact.
 
     ``parameter``: an operand that goes with one operator of a role: that role, the operator, and a
@@ -276,8 +270,7 @@ class Reader(Protocol):
     def as_dtype(self, value: object, span: Span) -> DType | None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Made:
+class Made(Struct, frozen=True):
     """What a call returns; on NeuronCores the partition axis first. ``layout``: on TPUs."""
 
     shape: tuple[Expr, ...]
@@ -292,8 +285,7 @@ class Result(Protocol):
     def of(self, reader: Reader, operands: Mapping[str, Operand], span: Span) -> Made | None: ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Instruction:
+class Instruction(Struct, frozen=True, eq=False, kw_only=True):
     """One device function.
 
     ``signatures`` maps generations to parameters (see the dialect); None: gone from there on.
@@ -341,7 +333,7 @@ class Instruction:
     counted: tuple[str, ...] = ()
     repeats_until: str = ""
     #: the order that it puts axes in, by rank; facts: there is no other rank, and no other order
-    turns: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    turns: Mapping[int, tuple[int, ...]] = msgspec.field(default_factory=dict)
     turned: str = ""
     #: until which generation a result of a lower rank was padded
     pads_until: str = ""

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from verifier.records import dataclass
+from msgspec import Struct
+
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.tensors import DType, Storage
 
@@ -19,8 +20,7 @@ from verifier.symbolic.tensors import DType, Storage
 Quad = tuple[Expr, Expr, Expr, Expr]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class LocalTensor:
+class LocalTensor(Struct, frozen=True, eq=False):
     """A tensor in local memory as an operand sees it.
 
     ``shape`` counts elements of ``dtype``; ``strides`` are in elements. ``layout`` names how the
@@ -40,16 +40,14 @@ class LocalTensor:
     lane: Expr | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class SystemAddress:
+class SystemAddress(Struct, frozen=True):
     """A place in a buffer of system memory: ``offset`` bytes from its start."""
 
     storage: Storage
     offset: Expr
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SystemTensor:
+class SystemTensor(Struct, frozen=True, eq=False):
     """A tensor in system memory as a transfer sees it; ``strides`` are in elements."""
 
     address: SystemAddress
@@ -59,8 +57,7 @@ class SystemTensor:
     given: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Touch:
+class Touch(Struct, frozen=True):
     """One tensor that an operation reads, writes, or both.
 
     ``destroys``: what it writes means nothing, as in a work tensor.

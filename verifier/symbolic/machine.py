@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
+from msgspec import Struct
+
 from verifier.hardware.chips import Chip
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
-from verifier.records import dataclass
 from verifier.source.ir import Span
 from verifier.symbolic.checks import Details
 from verifier.symbolic.expr import Bool, Expr
@@ -27,16 +28,14 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 
-@dataclass(frozen=True, slots=True)
-class Arg:
+class Arg(Struct, frozen=True):
     """An argument of a call: its value and the text it came from."""
 
     value: object
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(Struct, frozen=True):
     """A call as written.
 
     ``text`` is the callee's source, ``target_name`` the name that the result is about to be bound

@@ -13,7 +13,8 @@ from functools import lru_cache
 from math import gcd
 from typing import Final
 
-from verifier.records import dataclass
+from msgspec import Struct
+
 from verifier.symbolic import expr as E
 from verifier.symbolic.equivalent import equivalent
 from verifier.symbolic.expr import Atom, Bool, BoolKind, Div, Expr, Extremum, Ite, Sym, Table
@@ -185,8 +186,7 @@ def _one_remainder(kind: BoolKind, e: Expr) -> tuple[Expr, int, int, str] | None
     return None
 
 
-@dataclass(slots=True)
-class _Printer:
+class _Printer(Struct):
     """Prints one term; ``left`` is how many more atoms and comparisons it may print.
 
     ``runs``: what is printed can be evaluated.

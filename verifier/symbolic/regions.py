@@ -13,7 +13,9 @@ from collections.abc import Callable, Iterator, Sequence
 from math import gcd
 from typing import Final
 
-from verifier.records import dataclass, field, replace
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import (
     FALSE,
@@ -115,8 +117,7 @@ def exists(
 # ------------------------------------------------------------------------------- elimination
 
 
-@dataclass(slots=True)
-class _Problem:
+class _Problem(Struct):
     """Some ``0 <= symbol < extent`` make every equation zero and every fact true."""
 
     extents: dict[Sym, Expr]
@@ -170,8 +171,7 @@ def eliminate(problem: _Problem, decide: Decide | None) -> tuple[Bool, bool]:
     )
 
 
-@dataclass(slots=True)
-class _Eliminator:
+class _Eliminator(Struct):
     decide: Decide | None
     branches: int
 

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from enum import Enum
 from typing import Final, TypeAlias
 
+from msgspec import Struct
+
 from verifier.hardware.capabilities import Capability
 from verifier.hardware.memories import Buffer
-from verifier.records import dataclass
 from verifier.symbolic import expr as E
 from verifier.symbolic.effects import ALWAYS, Call, When
 from verifier.symbolic.expr import Bool, Expr
@@ -45,8 +46,7 @@ class Takes(Enum):
     BYTE = "a constant such as `okk.x8.s8(0)`"
 
 
-@dataclass(frozen=True, slots=True)
-class In:
+class In(Struct, frozen=True):
     """The memories that an operand may be in, from a generation on, and where that is said."""
 
     buffers: tuple[Buffer, ...]
@@ -56,8 +56,7 @@ class In:
     before: tuple[Buffer, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Types:
+class Types(Struct, frozen=True):
     """The element types that an operand may have, in words too, from a generation on."""
 
     codes: frozenset[int]
@@ -73,16 +72,14 @@ class Types:
     otherwise: Types | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Since:
+class Since(Struct, frozen=True):
     """Something that holds from a generation on, as a fact says."""
 
     generation: str
     fact: str
 
 
-@dataclass(frozen=True, slots=True)
-class Against:
+class Against(Struct, frozen=True):
     """A parameter that is not given where another one is a certain choice.
 
     ``until``: the generation from which on it may be; none takes it if that is empty.
@@ -104,8 +101,7 @@ class Match(Enum):
     NO_WIDER_IN_PLACE = "is not wider than what it overwrites,"
 
 
-@dataclass(frozen=True, slots=True)
-class SameType:
+class SameType(Struct, frozen=True):
     """The operand has the element type of another one, from a generation on.
 
     ``pairs``: types of that one, and of this one, that go together as well. ``free``: nothing is
@@ -122,8 +118,7 @@ class SameType:
     needs: Capability | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Streams:
+class Streams(Struct, frozen=True):
     """One element for each element of another operand: equal partitions, equal free sizes.
 
     ``column``: a fact: one element per partition is not repeated.
@@ -134,15 +129,13 @@ class Streams:
     column: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Lanes:
+class Lanes(Struct, frozen=True):
     """As many partitions as another operand, and any free size."""
 
     of: str
 
 
-@dataclass(frozen=True, slots=True)
-class PerPartition:
+class PerPartition(Struct, frozen=True):
     """One element for each partition of another operand; ``rank``: with so many dimensions."""
 
     of: str
@@ -150,8 +143,7 @@ class PerPartition:
     rank: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Elements:
+class Elements(Struct, frozen=True):
     """One element for each element of another operand, which may be left out of the call.
 
     ``repeats``: one element along n, h or w stands for as many as the other has.
@@ -162,8 +154,7 @@ class Elements:
     repeats: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class PerChannel:
+class PerChannel(Struct, frozen=True):
     """So many numbers for each channel of another operand: ``[1, C, 1, columns]``."""
 
     of: str
@@ -171,16 +162,14 @@ class PerChannel:
     columns: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Counted:
+class Counted(Struct, frozen=True):
     """As many elements as another operand, in one order, whatever the shapes."""
 
     of: str
     fact: str
 
 
-@dataclass(frozen=True, slots=True)
-class Permuted:
+class Permuted(Struct, frozen=True):
     """The sizes of another operand, in the order of axes that the call asks for."""
 
     of: str
@@ -188,24 +177,21 @@ class Permuted:
     fact: str
 
 
-@dataclass(frozen=True, slots=True)
-class Spread:
+class Spread(Struct, frozen=True):
     """The one channel of another operand, for each of its own: in so many lanes at most."""
 
     of: str
     fact: str
 
 
-@dataclass(frozen=True, slots=True)
-class Crossed:
+class Crossed(Struct, frozen=True):
     """One element for each pair of an element of one operand and one of another: in one batch."""
 
     of: tuple[str, str]
     fact: str
 
 
-@dataclass(frozen=True, slots=True)
-class Sized:
+class Sized(Struct, frozen=True):
     """So many partitions and elements as follow from another operand; ``words``: as one says it.
 
     ``extents``: the whole shape, where more than its size is documented; None: of this one it is
@@ -234,8 +220,7 @@ Shape: TypeAlias = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Codes:
+class Codes(Struct, frozen=True):
     """The numbers that mean something, under the flags of the call; ``wrong``: of any other."""
 
     admitted: Callable[[Call], frozenset[int]]
@@ -244,8 +229,7 @@ class Codes:
     facts: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class RangeBy:
+class RangeBy(Struct, frozen=True):
     """The range of a number, by the code that another operand is."""
 
     role: str
@@ -266,8 +250,7 @@ class Unit(Enum):
     ROW_UNLESS_STRIDED = "a row of the execution units, unless strides are given"
 
 
-@dataclass(frozen=True, slots=True)
-class Lies:
+class Lies(Struct, frozen=True):
     """How the function takes an operand to lie, and what its address is a multiple of.
 
     ``layout``: empty where the function takes strides. ``unit``: by the layout if it is not said;
@@ -285,16 +268,14 @@ class Lies:
         return self.unit or (Unit.WORD if self.layout == "compact" else Unit.ROW)
 
 
-@dataclass(frozen=True, slots=True)
-class FirstLane:
+class FirstLane(Struct, frozen=True):
     """The operand starts in lane 0, unless it is of one of the types ``single``."""
 
     fact: str
     single: frozenset[int] = frozenset()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Placed:
+class Placed(Struct, frozen=True, kw_only=True):
     """What an operand by address is: elements of a dtype in a shape that the arguments give.
 
     ``layout``: ``aligned``, ``compact``, ``continuous``, ``matrix``, ``rows``, ``2ic``, ``4n``,
@@ -312,16 +293,14 @@ class Placed:
     fact: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Apart:
+class Apart(Struct, frozen=True):
     """The operand shares no memory with others: with these, or with all."""
 
     fact: str
     roles: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class StartLanes:
+class StartLanes(Struct, frozen=True):
     """Operands that start in one lane, or all of them; ``first``: in lane 0."""
 
     facts: tuple[str, ...]
@@ -329,8 +308,7 @@ class StartLanes:
     first: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limit:
+class Limit(Struct, frozen=True, kw_only=True):
     """What the documentation says of a size, a count or a value: a number with its fact."""
 
     fact: str
@@ -371,8 +349,7 @@ class Limit:
         return value in self.also or (value == value and within and listed and steps)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Role:
+class Role(Struct, frozen=True, kw_only=True):
     """One parameter. Those that are not described are carried along as they are."""
 
     name: str

@@ -7,12 +7,15 @@ expressions, so that the same rule code serves both.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, TypedDict
 
+import msgspec
+from msgspec import Struct
+
 from verifier.hardware import dtypes as dt
 from verifier.hardware.memories import Buffer
-from verifier.records import dataclass, field
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import TRUE, Bool, Expr
@@ -21,8 +24,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 
-@dataclass(frozen=True, slots=True)
-class DType:
+class DType(Struct, frozen=True):
     """An element type: ``code`` indexes ``verifier.hardware.dtypes.NAMES``; symbolic if free."""
 
     code: Expr
@@ -149,8 +151,7 @@ class Placing(TypedDict, total=False):
     argument_spans: Mapping[str, Span]
 
 
-@dataclass(eq=False, slots=True)
-class Storage:
+class Storage(Struct, eq=False):
     """One allocation site or input tensor.
 
     ``shape`` is as written; ``partition_axis`` is the position of the partition dimension in it
@@ -175,9 +176,9 @@ class Storage:
     #: how many calls of the project's functions it is made in
     depth: int = 0
     #: what an allocator was asked: where it lies, and how many tiles have places of their own
-    placement: Mapping[str, object] = field(default_factory=dict)
-    marks: Mapping[Mark, object] = field(default_factory=dict)
-    argument_spans: Mapping[str, Span] = field(default_factory=dict)
+    placement: Mapping[str, object] = msgspec.field(default_factory=dict)
+    marks: Mapping[Mark, object] = msgspec.field(default_factory=dict)
+    argument_spans: Mapping[str, Span] = msgspec.field(default_factory=dict)
     returned: bool = False
     #: the place in program order behind which it is not there any more: its maker has ended
     until: int | None = None
@@ -226,8 +227,7 @@ class Storage:
         return self.free_elements * self.dtype.itemsize
 
 
-@dataclass(frozen=True, slots=True)
-class Axis:
+class Axis(Struct, frozen=True):
     """One axis of a view: an element index ``symbol`` with ``0 <= symbol < size``."""
 
     symbol: E.Sym
@@ -242,8 +242,7 @@ class Axis:
         return E.and_(E.ge(self.index, 0), E.lt(self.index, self.size))
 
 
-@dataclass(frozen=True, slots=True)
-class Bound:
+class Bound(Struct, frozen=True):
     """A check that waits for the mask of the call that uses a view (Beta 1 index arrays).
 
     ``predicate`` must hold for every element of the view that the mask lets through; it speaks of
@@ -259,8 +258,7 @@ class Bound:
     values: tuple[tuple[str, Expr], ...] = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Held:
+class Held(Struct, frozen=True, eq=False):
     """A register, or a tile of one element, that a view begins at, and the symbol for its number.
 
     What it holds when an operation uses the view counts, not what it held when the view was made.
@@ -274,8 +272,7 @@ class Held:
     span: Span
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Placed:
+class Placed(Struct, frozen=True, eq=False):
     """Numbers in memory that say where a view lies: the elements of ``index``.
 
     ``index`` None: the number of the trip of a loop that the device ends. ``symbol`` stands for any
@@ -292,16 +289,14 @@ class Placed:
     every: bool | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Picked:
+class Picked(Struct, frozen=True, eq=False):
     """Columns that an index names (``.indirect``): the tile that they are of, and the index."""
 
     of: View
     index: View
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class View:
+class View(Struct, frozen=True, eq=False):
     """A tile or tensor as an operand sees it.
 
     Element ``(t_0, ..., t_k)`` of the view, ``0 <= t_j < axes[j].size``, lies at ``coords[d]``
@@ -417,8 +412,7 @@ class View:
         return self.storage.name
 
 
-@dataclass(frozen=True, slots=True)
-class Operand:
+class Operand(Struct, frozen=True):
     """One bound argument of an operation, with the text it came from."""
 
     role: str

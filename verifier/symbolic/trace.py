@@ -8,9 +8,10 @@ from __future__ import annotations
 from enum import Enum
 from typing import Final, NamedTuple
 
+from msgspec import Struct, field
+
 from verifier.hardware.capabilities import Capability
 from verifier.hardware.engines import Engine
-from verifier.records import dataclass, field
 from verifier.source.ir import Span
 from verifier.symbolic.effects import Effect
 from verifier.symbolic.expr import TRUE, Bool, Expr, Sym
@@ -20,8 +21,7 @@ from verifier.symbolic.lanes import Touch
 from verifier.symbolic.tensors import Loop, Operand, Storage, View
 
 
-@dataclass(eq=False, slots=True)
-class Operation:
+class Operation(Struct, eq=False):
     """One device instruction (or allocation, load, store) with bound operands.
 
     ``name`` is the canonical API name without namespace generation, e.g. ``isa.nc_matmul``,
@@ -114,8 +114,7 @@ LATE: Final = "the time for this kernel is used up"
 SAID: Final = (AssumptionKind.ASSERT, AssumptionKind.CONTRACT)
 
 
-@dataclass(frozen=True, slots=True)
-class Assumption:
+class Assumption(Struct, frozen=True):
     """Something the kernel demands of its inputs.
 
     ``order`` is its place in program order. ``everywhere``: no branch and no loop stands
@@ -155,8 +154,7 @@ class LedgerKind(Enum):
     CALLER = "caller"
 
 
-@dataclass(frozen=True, slots=True)
-class LedgerEntry:
+class LedgerEntry(Struct, frozen=True):
     """An approximation: what was not followed exactly, where, and the symbols that stand for it."""
 
     kind: LedgerKind
@@ -166,8 +164,7 @@ class LedgerEntry:
     order: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(Struct, frozen=True):
     """A statement whose branches have tensors of their own, and the function that it stands in."""
 
     span: Span
@@ -196,8 +193,7 @@ class Unmodelled(NamedTuple):
         )
 
 
-@dataclass(slots=True)
-class Trace:
+class Trace(Struct):
     """Everything one kernel run produced, in program order."""
 
     kernel: str

@@ -7,9 +7,10 @@ differ, regions are compared in parts of their greatest common divisor (sizes ar
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from math import gcd
 from typing import Final
+
+from msgspec.structs import replace
 
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr, Sym

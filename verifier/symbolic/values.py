@@ -10,11 +10,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
+import msgspec
+from msgspec import Struct
+
 from verifier.hardware.memories import Buffer
-from verifier.records import dataclass, field
 from verifier.source import apis
 from verifier.source.ir import Span
 from verifier.symbolic.expr import TRUE, Bool, Expr
@@ -31,8 +34,7 @@ _LIBRARIES: Final = frozenset({"jax", "numpy", "torch"}) | frozenset(sys.stdlib_
 CURRENT: Final = "current"
 
 
-@dataclass(frozen=True, slots=True)
-class Opaque:
+class Opaque(Struct, frozen=True):
     """A value that is not followed: an attribute of an unresolved import, a float, a torch tensor.
 
     ``harmless`` marks values that cannot influence shapes (floats, strings for messages), so that
@@ -47,8 +49,7 @@ class Opaque:
     given: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class OpaqueOf(Opaque):
+class OpaqueOf(Opaque, frozen=True):
     """A value that is not followed but for its type, a built-in one: the float that ``n % 0.3`` is.
 
     It goes where others go that are not followed; what its type does not take is an error still.
@@ -62,8 +63,7 @@ class OpaqueOf(Opaque):
     interval: tuple[float, float] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class FolderText(OpaqueOf):
+class FolderText(OpaqueOf, frozen=True):
     """The absolute path of a folder of the project, as a text: where it is installed is not known.
 
     ``folder``: where it is now.
@@ -92,8 +92,7 @@ class HostUse(Enum):
     FLOAT = "`float()`"
 
 
-@dataclass(frozen=True, slots=True)
-class OnDevice(Opaque):
+class OnDevice(Opaque, frozen=True):
     """What a program on the host makes of a scalar that only the device knows.
 
     ``of``: the register, in words; ``held``: the elements that it is made of.
@@ -103,15 +102,13 @@ class OnDevice(Opaque):
     held: tuple[View, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class RankGroups(Opaque):
+class RankGroups(Opaque, frozen=True):
     """Which ranks work together: lists of their numbers."""
 
     groups: tuple[tuple[Expr, ...], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Missing(Opaque):
+class Missing(Opaque, frozen=True):
     """What a name stands for that is not there, which has been reported: anything at all.
 
     Nothing is held against what is done with it, and a call of it is taken to write what it is
@@ -149,24 +146,21 @@ class Enumerator:
     written: str = field(default="", compare=False)
 
 
-@dataclass(frozen=True, slots=True)
-class BufferValue:
+class BufferValue(Struct, frozen=True):
     """A memory region object: ``nl.sbuf``, or what Beta 1's ``mod_alloc(...)`` returned."""
 
     buffer: Buffer
-    placement: Mapping[str, object] = field(default_factory=dict)
+    placement: Mapping[str, object] = msgspec.field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class ModuleRef:
+class ModuleRef(Struct, frozen=True):
     """An imported module: one of the project, or an external one (``module is None``)."""
 
     path: str
     module: Module | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ApiRef:
+class ApiRef(Struct, frozen=True):
     """A function, class or namespace of a kernel API, by canonical name (``isa.nc_matmul``).
 
     ``generation`` is what the dialect calls the generation of the API that a name was reached
@@ -205,23 +199,20 @@ class ExternalRef:
         return f"{what}, {why}" + (f" ({self.where})" if self.where else "")
 
 
-@dataclass(frozen=True, slots=True)
-class Ref:
+class Ref(Struct, frozen=True):
     """A mutable object in the heap (list, dict, set, instance), by number."""
 
     id: int
 
 
-@dataclass(frozen=True, slots=True)
-class RecordType:
+class RecordType(Struct, frozen=True):
     """A structure of an API with named, assignable fields (``dim4``); instances are in the heap."""
 
     name: str
     fields: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class RecordValue:
+class RecordValue(Struct, frozen=True):
     """What a record holds now; also one of several, with fields that depend on the path.
 
     ``origin`` is what :meth:`verifier.symbolic.machine.Machine.fill` was told when its fields were
@@ -235,23 +226,20 @@ class RecordValue:
     places: object = None
 
 
-@dataclass(frozen=True, slots=True)
-class AddressType:
+class AddressType(Struct, frozen=True):
     """The type of inputs that are addresses of buffers in system memory."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Managed:
+class Managed(Struct, frozen=True, eq=False):
     """What ``with`` enters and leaves."""
 
     enter: Callable[[], None]
     leave: Callable[[], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Range:
+class Range(Struct, frozen=True):
     """``range``, ``nl.affine_range`` and kin: ``start, stop, step`` and what the loop promises."""
 
     start: Expr
@@ -261,8 +249,7 @@ class Range:
     span: Span | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class DeviceLoop:
+class DeviceLoop(Struct, frozen=True):
     """A loop on the device given as a function: ``nl.fori_loop``, ``nl.while_loop`` (NKI 0.6).
 
     The interpreter calls ``body`` once: with the loop's index where it has ``bounds``, else with
@@ -277,16 +264,14 @@ class DeviceLoop:
     given: Register | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class DynamicSlice:
+class DynamicSlice(Struct, frozen=True):
     """``nl.ds(start, size)``."""
 
     start: object
     size: Expr
 
 
-@dataclass(frozen=True, slots=True)
-class SliceValue:
+class SliceValue(Struct, frozen=True):
     """``slice(start, stop, step)``, each None or a value."""
 
     start: object
@@ -294,8 +279,7 @@ class SliceValue:
     step: object
 
 
-@dataclass(frozen=True, slots=True)
-class IndexTensor:
+class IndexTensor(Struct, frozen=True):
     """A Beta 1 index array (``nl.arange``, ``nl.mgrid``) or affine arithmetic on some.
 
     ``expr`` is the index at the element with the given axis symbols; ``axes`` maps an axis position
@@ -309,8 +293,7 @@ class IndexTensor:
     grid: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class IndexMask:
+class IndexMask(Struct, frozen=True):
     """A Beta 1 mask: a conjunction of comparisons of index tensors."""
 
     condition: Bool
@@ -318,15 +301,13 @@ class IndexMask:
     axes: tuple[tuple[int, Axis], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class IndexGrid:
+class IndexGrid(Struct, frozen=True):
     """What ``nl.mgrid[...]`` returns: an index tensor per axis (``.p``, ``.x``, ``.y``, ``.z``)."""
 
     parts: tuple[IndexTensor, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Ratio:
+class Ratio(Struct, frozen=True):
     """A true division of integers, exact until ``math.ceil``, ``math.floor`` or ``int`` ends it.
 
     Real kernels write ``math.ceil(a / b)``; the float is never represented.
@@ -336,15 +317,13 @@ class Ratio:
     den: Expr
 
 
-@dataclass(frozen=True, slots=True)
-class DTypeText:
+class DTypeText(Struct, frozen=True):
     """``str(x.dtype)``: compared with names in any spelling."""
 
     dtype: DType
 
 
-@dataclass(frozen=True, slots=True)
-class Register:
+class Register(Struct, frozen=True):
     """A scalar register of the device: the host cannot compute with its value.
 
     ``place``: the tensor of one element that stands for it, by which is known what has set it; None
@@ -363,23 +342,20 @@ def places(*values: object) -> tuple[View, ...]:
     return tuple(value for value in held if isinstance(value, View))
 
 
-@dataclass(frozen=True, slots=True)
-class ParDim:
+class ParDim(Struct, frozen=True):
     """``nl.par_dim(n)``: marks the partition dimension in a shape."""
 
     size: Expr
 
 
-@dataclass(frozen=True, slots=True)
-class PendingAdd:
+class PendingAdd(Struct, frozen=True):
     """Beta 1: the result of ``nc_matmul`` before it is assigned or added to a PSUM tile."""
 
     operation: Operation
     view: View
 
 
-@dataclass(frozen=True, slots=True)
-class Guarded:
+class Guarded(Struct, frozen=True):
     """A value that depends on the path: disjoint guards, in order; together they cover the path."""
 
     cases: tuple[tuple[Bool, object], ...]

@@ -7,8 +7,9 @@ run while the kernel is traced. Each check here is of a rule of ``rules/nki/view
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E

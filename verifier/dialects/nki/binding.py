@@ -9,12 +9,14 @@ from __future__ import annotations
 import difflib
 from typing import Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from verifier.dialects.binding import Bound, assigned, bound, literal
 from verifier.dialects.nki import names, parameter_kinds
 from verifier.dialects.nki.signatures import generations_with, lookup, removal, said_of
 from verifier.dialects.nki.versions import GENERATIONS, insists, newer, said
 from verifier.dialects.signature import Parameter, Signature
-from verifier.records import dataclass, replace
 from verifier.source.ir import Span
 from verifier.symbolic.expr import FALSE
 from verifier.symbolic.machine import Arg, Call, Machine
@@ -154,8 +156,7 @@ def _misplaced(machine: Machine, signature: Signature, call: Call) -> int | None
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class _Faults:
+class _Faults(Struct, frozen=True):
     """:class:`verifier.dialects.binding.Faults` as checks of ``api-signature``."""
 
     machine: Machine
@@ -285,8 +286,7 @@ def _unknown_keyword(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Unknown:
+class _Unknown(Struct, frozen=True):
     """What to say of a keyword that a function has no parameter for."""
 
     message: str

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from verifier.dialects.binding import Bound, is_known
 from verifier.dialects.nki import beta1, handles, names
 from verifier.dialects.nki.binding import REMOVED_RULE, SIGNATURE_RULE, spoken
@@ -12,7 +15,6 @@ from verifier.dialects.nki.results import Like
 from verifier.dialects.nki.versions import newer
 from verifier.hardware.engines import Engine
 from verifier.hardware.memories import Buffer
-from verifier.records import dataclass, replace
 from verifier.source.ir import Span
 from verifier.symbolic import absent, registers, views
 from verifier.symbolic import expr as E
@@ -55,8 +57,7 @@ _NEEDED = {
 }
 
 
-@dataclass(slots=True)
-class _Gathered:
+class _Gathered(Struct):
     """Operands so far; ``lost`` is set when one could not be followed.
 
     ``missing``: one is of a name that does not exist, which has been reported. ``skips``: what lies

@@ -21,10 +21,11 @@ import ast
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Final, TypeAlias
 
+from msgspec import Struct
+
 from verifier.dialects.nki import names
 from verifier.dialects.nki.signatures import generations_with, lookup
 from verifier.dialects.nki.versions import GENERATIONS, newer
-from verifier.records import dataclass
 from verifier.source import nodes
 from verifier.source.fragments import implied
 
@@ -38,8 +39,7 @@ _PACKAGES: Final = ("neuronxcc.nki", "nki")
 Imported: TypeAlias = tuple[set[str], dict[str, str]]
 
 
-@dataclass(frozen=True, slots=True)
-class Features:
+class Features(Struct, frozen=True):
     """What a file says about its generation.
 
     ``imports``: dotted names that are imported, ``from a.b import c`` as ``a.b`` and ``a.b.c``.

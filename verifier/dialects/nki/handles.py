@@ -6,7 +6,6 @@ It is no tile: what was computed is in ``dst`` (NKI-M002). What may be done with
 from __future__ import annotations
 
 from verifier.dialects.nki.binding import SIGNATURE_RULE
-from verifier.records import dataclass
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Sym
@@ -15,8 +14,7 @@ from verifier.symbolic.tensors import LoopKind
 from verifier.symbolic.values import Guarded, Missing, Opaque
 
 
-@dataclass(frozen=True, slots=True)
-class Handle(Opaque):
+class Handle(Opaque, frozen=True):
     """An instruction that was issued; ``within``: the indices of the device's loops around it."""
 
     within: tuple[Sym, ...] = ()

@@ -12,7 +12,6 @@ from typing import Any, Final
 from verifier.dialects.nki.deviceloops import RULE
 from verifier.dialects.nki.handles import Handle, tile_of
 from verifier.dialects.nki.methods import ATTRIBUTES, METHODS
-from verifier.records import dataclass
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.machine import Call
@@ -25,8 +24,7 @@ from verifier.symbolic.values import Opaque
 OF_TILES: Final = frozenset({*ATTRIBUTES, *METHODS})
 
 
-@dataclass(frozen=True, slots=True)
-class Ordering(Opaque):
+class Ordering(Opaque, frozen=True):
     """``handle.depends_on``, to be called with those that come before."""
 
     consumer: Handle | None = None

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
+from msgspec import Struct
+
 from verifier.dialects.nki import promotion
 from verifier.dialects.nki.versions import newer
 from verifier.hardware.capabilities import Capability
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import CORE_PARTITIONS
-from verifier.records import dataclass
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
@@ -118,8 +119,7 @@ def _choice(operand: Operand | None) -> str | None:
 # ----------------------------------------------------------------------------- kinds of results
 
 
-@dataclass(frozen=True, slots=True)
-class Like:
+class Like(Struct, frozen=True):
     """The shape that the named operands have together. ``truth``: booleans in Beta 1."""
 
     roles: tuple[str, ...]
@@ -155,8 +155,7 @@ class Like:
         return found if found is not None else DType.named("float32")
 
 
-@dataclass(frozen=True, slots=True)
-class LikeFirst:
+class LikeFirst(Struct, frozen=True):
     """What the first tile is."""
 
     def of(self, reader: Reader, operands: Mapping[str, Operand], span: Span) -> Made | None:
@@ -164,8 +163,7 @@ class LikeFirst:
         return None if first is None else Made(first.shape, _asked(reader, operands) or first.dtype)
 
 
-@dataclass(frozen=True, slots=True)
-class Reduced:
+class Reduced(Struct, frozen=True):
     """An operand without the axes in ``axis``; ``keeps``: they stay as 1, from a generation on."""
 
     role: str
@@ -183,8 +181,7 @@ class Reduced:
         return Made(reduced_shape(view, axes, kept), _asked(reader, operands) or view.dtype)
 
 
-@dataclass(frozen=True, slots=True)
-class Columns:
+class Columns(Struct, frozen=True):
     """``count`` columns for each partition of an operand."""
 
     role: str
@@ -200,8 +197,7 @@ class Columns:
         return Made(shape, _asked(reader, operands) or own)
 
 
-@dataclass(frozen=True, slots=True)
-class OneRow:
+class OneRow(Struct, frozen=True):
     """One partition of an operand."""
 
     role: str
@@ -213,8 +209,7 @@ class OneRow:
         return Made((E.const(1), *view.shape[1:]), _asked(reader, operands) or view.dtype)
 
 
-@dataclass(frozen=True, slots=True)
-class Sum:
+class Sum(Struct, frozen=True):
     """``stationary`` transposed times ``moving``, in PSUM."""
 
     def of(self, reader: Reader, operands: Mapping[str, Operand], span: Span) -> Made | None:
@@ -236,8 +231,7 @@ class Sum:
         return Made((rows, *columns), DType.named("float32"), Buffer.PSUM)
 
 
-@dataclass(frozen=True, slots=True)
-class Product:
+class Product(Struct, frozen=True):
     """``x`` times ``y``, in PSUM."""
 
     def of(self, reader: Reader, operands: Mapping[str, Operand], span: Span) -> Made | None:
@@ -249,8 +243,7 @@ class Product:
         return Made((rows, *columns), DType.named("float32"), Buffer.PSUM)
 
 
-@dataclass(frozen=True, slots=True)
-class Turned:
+class Turned(Struct, frozen=True):
     """The partition axis exchanged with the free elements."""
 
     role: str
@@ -264,8 +257,7 @@ class Turned:
         return Made((view.free, view.partitions), dtype, self.buffer)
 
 
-@dataclass(frozen=True, slots=True)
-class TurnedByEngine:
+class TurnedByEngine(Struct, frozen=True):
     """As :class:`Turned`: into PSUM by the Tensor Engine, into SBUF by the Vector Engine."""
 
     role: str
@@ -282,8 +274,7 @@ class TurnedByEngine:
         return Made((view.free, view.partitions), _asked(reader, operands) or own, buffer)
 
 
-@dataclass(frozen=True, slots=True)
-class Shaped:
+class Shaped(Struct, frozen=True):
     """What the ``shape`` argument says."""
 
     def of(self, reader: Reader, operands: Mapping[str, Operand], span: Span) -> Made | None:
@@ -295,8 +286,7 @@ class Shaped:
         return Made(items[0], _asked(reader, operands) or own)
 
 
-@dataclass(frozen=True, slots=True)
-class OfIndex:
+class OfIndex(Struct, frozen=True):
     """The extents of an index array."""
 
     role: str
@@ -311,8 +301,7 @@ class OfIndex:
         return Made(tuple(sizes), _asked(reader, operands) or DType.named("int32"))
 
 
-@dataclass(frozen=True, slots=True)
-class Gathered:
+class Gathered(Struct, frozen=True):
     """An element of ``data`` for each of ``indices``."""
 
     def of(self, reader: Reader, operands: Mapping[str, Operand], span: Span) -> Made | None:
@@ -322,8 +311,7 @@ class Gathered:
         return Made(indices.shape, _asked(reader, operands) or data.dtype)
 
 
-@dataclass(frozen=True, slots=True)
-class GatheredByCore:
+class GatheredByCore(Struct, frozen=True):
     """The elements of ``src_buffer`` for the list of indices that 16 partitions share."""
 
     def of(self, reader: Reader, operands: Mapping[str, Operand], span: Span) -> Made | None:
@@ -342,8 +330,7 @@ class GatheredByCore:
         return Made((source.partitions, columns), source.dtype)
 
 
-@dataclass(frozen=True, slots=True)
-class Bounds:
+class Bounds(Struct, frozen=True):
     """Two rows, start and end, for each element of an operand."""
 
     role: str

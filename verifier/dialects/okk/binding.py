@@ -6,8 +6,9 @@ they fail on every path that reaches them.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from verifier.dialects.binding import Bound, assigned, bound
 from verifier.dialects.okk.isa import gives_back, signature, spoken

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from itertools import product
+
+from msgspec.structs import replace
 
 from verifier.dialects.binding import Bound
 from verifier.dialects.okk.binding import used

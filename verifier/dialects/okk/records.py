@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from verifier.records import dataclass
+from msgspec import Struct
+
 from verifier.symbolic.python.kind import Kind
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import RecordType
@@ -37,8 +38,7 @@ UNION_ALIASES: Final[dict[str, str]] = {
 CHOICES: Final = ("fp32_or_addr", "x32_or_addr")
 
 
-@dataclass(frozen=True, slots=True)
-class Constant:
+class Constant(Struct, frozen=True):
     """A value of ``x32``, ``x16`` or ``x8``, by the member that it was given as.
 
     ``value`` is a float, an integer, a tuple of integers, or something that is not followed.
@@ -49,8 +49,7 @@ class Constant:
     value: object
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(Struct, frozen=True):
     """``fp32_or_addr`` or ``x32_or_addr``: a tensor by its local address, or a constant."""
 
     kind: str

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
+from msgspec import Struct
+
 from verifier.hardware.chips import Chip
 from verifier.layouts import address as places
 from verifier.layouts import strides as layouts
-from verifier.records import dataclass
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.lanes import Quad
@@ -25,8 +26,7 @@ ALIGNED_HELPERS: Final[dict[str, int]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class StrideOrigin:
+class StrideOrigin(Struct, frozen=True):
     """What a stride helper was asked, for strides that are still as it gave them.
 
     ``layout`` is ``aligned``, ``compact`` or ``continuous``; ``start_lane`` is None for the last.

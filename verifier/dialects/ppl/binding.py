@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import difflib
 
+from msgspec import Struct
+
 from verifier.dialects.binding import Bound, assigned, bound, literal
 from verifier.dialects.ppl import names
 from verifier.dialects.ppl.isa import signature
 from verifier.dialects.signature import Parameter, Signature
-from verifier.records import dataclass
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.instruction import Instruction
@@ -75,8 +76,7 @@ def default_value(text: str) -> object:
         return names.value(text)
 
 
-@dataclass(frozen=True, slots=True)
-class _Faults:
+class _Faults(Struct, frozen=True):
     """:class:`verifier.dialects.binding.Faults` as checks of ``ppl-signature``."""
 
     machine: Machine

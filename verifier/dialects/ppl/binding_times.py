@@ -15,10 +15,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Final, TypeAlias
 
-from verifier.records import dataclass, field
+from msgspec import Struct
 
 #: inputs with this in their annotation are known when the kernel is compiled (PPL-A02)
 CONSTANT: Final = "constexpr"
@@ -62,8 +63,7 @@ class Stage(Enum):
     OPTIMISER = auto()
 
 
-@dataclass(frozen=True, slots=True)
-class Given:
+class Given(Struct, frozen=True):
     """What is known of a parameter, by stage."""
 
     front_end: Sources
@@ -73,8 +73,7 @@ class Given:
         return self.front_end if stage is Stage.FRONT_END else self.optimiser
 
 
-@dataclass(frozen=True, slots=True)
-class _Loop:
+class _Loop(Struct, frozen=True):
     """A loop around statements; ``unrolled`` by the front end."""
 
     first: int
@@ -82,8 +81,7 @@ class _Loop:
     unrolled: bool
 
 
-@dataclass(frozen=True, slots=True)
-class _Bound:
+class _Bound(Struct, frozen=True):
     """One place where a name is bound."""
 
     name: str

@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 from typing import cast
 
+from msgspec import Struct
+
 from verifier.dialects.ppl import binding_times
 from verifier.dialects.ppl.binding_times import BindingTimes, Hangs, Source, Stage
-from verifier.records import dataclass
 from verifier.source import ir
 from verifier.source.ir import Span
 from verifier.source.project import Module
@@ -21,8 +22,7 @@ from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import Guarded, Opaque
 
 
-@dataclass(frozen=True, slots=True)
-class Knowledge:
+class Knowledge(Struct, frozen=True):
     """What has to be so for the compiler to know something, and what only a run knows of it."""
 
     condition: Bool

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from verifier.dialects.binding import Bound, is_known
 from verifier.dialects.ppl.binding import spoken

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from verifier.hardware import dtypes as dt
 from verifier.layouts import strides

@@ -8,8 +8,9 @@ PPL-A05).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from verifier.dialects.ppl.compiling import constant_block
 from verifier.dialects.ppl.isa.shared import LAYOUTS

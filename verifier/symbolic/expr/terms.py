@@ -11,14 +11,13 @@ from enum import Enum
 from math import gcd
 from typing import Final, TypeAlias
 
-from verifier.records import dataclass, field
+from msgspec import Struct, field
 
 #: ``((atoms ordered by id, coefficient), ...)``, ordered, no zero coefficient
 _Terms: TypeAlias = "tuple[tuple[tuple[Atom, ...], int], ...]"
 
 
-@dataclass
-class Context:
+class Context(Struct):
     """Interning tables of one analysis."""
 
     exprs: dict[tuple[_Terms, int], Expr] = field(default_factory=dict)
@@ -38,8 +37,7 @@ def fresh_context() -> None:
     _context = Context()
 
 
-@dataclass
-class Division:
+class Division(Struct):
     """What ``//`` and ``%`` of polynomials are: given by :mod:`.division`, which needs all this."""
 
     quotient: Callable[[Expr | int, Expr | int], Expr]

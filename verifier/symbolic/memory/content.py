@@ -8,7 +8,8 @@ from __future__ import annotations
 from enum import Enum
 from typing import Final
 
-from verifier.records import dataclass
+from msgspec import Struct
+
 from verifier.symbolic import expr as E
 from verifier.symbolic.effects import Accumulation, Carried, Effect
 from verifier.symbolic.expr import Expr
@@ -29,8 +30,7 @@ class Content(Enum):
     USED = "a sum that was read"
 
 
-@dataclass(frozen=True, slots=True)
-class Held:
+class Held(Struct, frozen=True):
     """What an accumulator of an engine holds.
 
     ``by``: the function that set it (or that altered it) last, by its short name; empty: none did.

@@ -14,7 +14,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from verifier.records import dataclass
+from msgspec import Struct
+
 from verifier.symbolic.effects import Decides, Reads
 from verifier.symbolic.memory.content import stored
 from verifier.symbolic.roles import INDEX
@@ -25,8 +26,7 @@ USED: Final = "it is used"
 AN_INDEX: Final = "it is an index"
 
 
-@dataclass(frozen=True, slots=True)
-class Taken:
+class Taken(Struct, frozen=True):
     """What becomes of an operand, as one ``entry`` of the description says; None: none does.
 
     ``why``: why what is undefined decides there; empty: it is carried on.

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from verifier.records import dataclass
+from msgspec import Struct
+
 from verifier.source.ir import Span
 from verifier.symbolic.effects import Accumulation
 from verifier.symbolic.generation import Generation
@@ -19,8 +20,7 @@ from verifier.symbolic.trace import Operation, Trace
 # ------------------------------------------------------------------------ what is defined
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(Struct, frozen=True):
     """The first read of elements that mean nothing: of what, and where.
 
     ``name``, ``allocated``: the tensor that they were read from. ``span``: the operand. ``partly``:
@@ -33,8 +33,7 @@ class Origin:
     partly: bool
 
 
-@dataclass(frozen=True, slots=True)
-class UndefinedRead:
+class UndefinedRead(Struct, frozen=True):
     """Something hangs on elements that mean nothing: ``use`` is where, ``why`` how."""
 
     origin: Origin
@@ -42,8 +41,7 @@ class UndefinedRead:
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class UndefinedLanes:
+class UndefinedLanes(Struct, frozen=True):
     """Something on a TPU hangs on an operand of which not every byte was written: ``use`` is where,
     ``why`` how.
 
@@ -60,16 +58,14 @@ class UndefinedLanes:
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class Returned:
+class Returned(Struct, frozen=True):
     """A tensor that a kernel made and returns, with the number of elements that nothing wrote."""
 
     storage: Storage
     missing: int
 
 
-@dataclass(frozen=True, slots=True)
-class Filled:
+class Filled(Struct, frozen=True):
     """A tensor of the caller's that a kernel writes, and neither reads nor returns.
 
     ``missing`` of ``total`` elements (or bytes: ``unit``) are not written. ``span``: the last
@@ -84,16 +80,14 @@ class Filled:
     declared: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Ended:
+class Ended(Struct, frozen=True):
     """A run is over. ``trace``: what it returns; ``wrote``: whether it wrote a parameter."""
 
     trace: Trace
     wrote: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Wasted:
+class Wasted(Struct, frozen=True):
     """A run that came to no write of the kernel, all of whose results are buffers it is given."""
 
     kernel: str
@@ -103,8 +97,7 @@ class Wasted:
 # ------------------------------------------------------------------------ sums
 
 
-@dataclass(frozen=True, slots=True)
-class Added:
+class Added(Struct, frozen=True):
     """A multiplication into a place of PSUM that holds ``content``, which ``writer`` wrote."""
 
     operation: Operation
@@ -113,8 +106,7 @@ class Added:
     writer: str
 
 
-@dataclass(frozen=True, slots=True)
-class Accumulated:
+class Accumulated(Struct, frozen=True):
     """A call that uses accumulators of its engine in some lane where they hold ``held``.
 
     ``ended``: its result holds a part of a chain of its own, which nothing has taken, and which
@@ -127,8 +119,7 @@ class Accumulated:
     ended: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Unread:
+class Unread(Struct, frozen=True):
     """What an operation has accumulated is gone, and nothing has read it out."""
 
     operation: Operation
@@ -137,8 +128,7 @@ class Unread:
 # ------------------------------------------------------------------------ order
 
 
-@dataclass(frozen=True, slots=True)
-class CarriedRead:
+class CarriedRead(Struct, frozen=True):
     """An iteration of a loop without order, over ``index``, reads what another one writes."""
 
     name: str
@@ -149,8 +139,7 @@ class CarriedRead:
     kind: LoopKind
 
 
-@dataclass(frozen=True, slots=True)
-class CarriedWrite:
+class CarriedWrite(Struct, frozen=True):
     """Two iterations of a loop without order write one element, at ``span`` and ``again``.
 
     ``used``: where a tile on chip is read behind the loop; None: off chip, wherever it is read.
@@ -165,8 +154,7 @@ class CarriedWrite:
     used: Span | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Made:
+class Made(Struct, frozen=True):
     """A tensor by its name and where it is made."""
 
     name: str
@@ -177,8 +165,7 @@ def made(storage: Storage) -> Made:
     return Made(storage.name, storage.span)
 
 
-@dataclass(frozen=True, slots=True)
-class Displaced:
+class Displaced(Struct, frozen=True):
     """A ``tile`` is read after one of ``other`` was written to its place, at ``written``."""
 
     tile: Made
@@ -187,16 +174,14 @@ class Displaced:
     written: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Overlapped:
+class Overlapped(Struct, frozen=True):
     """One transfer reads elements of ``name`` that it writes, and that go somewhere else."""
 
     name: str
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Deed:
+class Deed(Struct, frozen=True):
     """What is done to an element that several come to, instances or iterations: it is read, or also
     written.
 
@@ -225,8 +210,7 @@ class Deed:
         return not (same or (self.made is not None and self.made == other.made))
 
 
-@dataclass(frozen=True, slots=True)
-class Visit:
+class Visit(Struct, frozen=True):
     """A deed of a program instance or a core, and how many barriers that has gone through."""
 
     span: Span
@@ -235,8 +219,7 @@ class Visit:
     deed: Deed
 
 
-@dataclass(frozen=True, slots=True)
-class Met:
+class Met(Struct, frozen=True):
     """Two instances come to one element of ``name``, and one of them writes."""
 
     name: str
@@ -244,13 +227,11 @@ class Met:
     second: Visit
 
 
-@dataclass(frozen=True, slots=True)
-class CoresMet(Met):
+class CoresMet(Met, frozen=True):
     """The same of two cores of a TPU, one of which reads: itself, or what it adds to."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reordered:
+class Reordered(Struct, frozen=True):
     """A result is another one when the iterations of loops without order run in ``order``."""
 
     number: int
@@ -258,8 +239,7 @@ class Reordered:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Awaited:
+class Awaited(Struct, frozen=True):
     """A barrier that ``missing`` of ``cores`` cores never come to."""
 
     span: Span
@@ -267,8 +247,7 @@ class Awaited:
     cores: int
 
 
-@dataclass(frozen=True, slots=True)
-class Unanswered:
+class Unanswered(Struct, frozen=True):
     """An exchange in which a core waits for what is never sent, or is of another shape."""
 
     span: Span
@@ -277,8 +256,7 @@ class Unanswered:
 # ------------------------------------------------------------------------ extents
 
 
-@dataclass(frozen=True, slots=True)
-class Outside:
+class Outside(Struct, frozen=True):
     """An index that is known at run time only, and names no element: ``what`` says which."""
 
     name: str
@@ -287,8 +265,7 @@ class Outside:
     what: str
 
 
-@dataclass(frozen=True, slots=True)
-class Reached:
+class Reached(Struct, frozen=True):
     """How far a tensor is used along each dimension, by all iterations together.
 
     Of a tile, what all that one allocation makes come to. ``ends``: of reads and writes;
@@ -303,8 +280,7 @@ class Reached:
     written: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Declared:
+class Declared(Struct, frozen=True):
     """A shape is declared for what a pointer points at: ``wanted`` of ``there`` elements."""
 
     name: str
@@ -316,8 +292,7 @@ class Declared:
 # ------------------------------------------------------------------------ capacity
 
 
-@dataclass(slots=True)
-class Life:
+class Life(Struct):
     """From the first to the last use of an on-chip tensor, in operations.
 
     ``storage`` may be that of another tensor of the same shape, dtype and place; ``name`` and
@@ -331,16 +306,14 @@ class Life:
     last: int
 
 
-@dataclass(frozen=True, slots=True)
-class Lived:
+class Lived(Struct, frozen=True):
     """The tensors on chip of a run, or of its beginning."""
 
     generation: Generation
     lives: Sequence[Life]
 
 
-@dataclass(frozen=True, slots=True)
-class LaneLife:
+class LaneLife(Struct, frozen=True):
     """A tensor on a TPU, from its first to its last use, and the bytes it takes (in a lane)."""
 
     name: str
@@ -350,8 +323,7 @@ class LaneLife:
     size: int
 
 
-@dataclass(frozen=True, slots=True)
-class StagesShared:
+class StagesShared(Struct, frozen=True):
     """Stages of a pipelined loop share a tensor ``made`` before it; ``span``: its first use."""
 
     name: str
@@ -359,8 +331,7 @@ class StagesShared:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Stretch:
+class Stretch(Struct, frozen=True):
     """Operations of a run one after the other; those from the order ``since`` on are new.
 
     ``cut``: there were others before them.
@@ -371,8 +342,7 @@ class Stretch:
     cut: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Marked:
+class Marked(Struct, frozen=True):
     """A call of a run that begins, ends or waits for what is done side by side, before it is made.
 
     ``section``: the call that has begun the parallel section that it is in.
@@ -382,8 +352,7 @@ class Marked:
     section: Operation | None
 
 
-@dataclass(frozen=True, slots=True)
-class Issued:
+class Issued(Struct, frozen=True):
     """The work that a run has given to the engines of a TPU, when it is over.
 
     ``first``, ``last``: of all of it. ``prepared``: the device was initialised before the first;
@@ -398,15 +367,13 @@ class Issued:
     section: Operation | None
 
 
-@dataclass(frozen=True, slots=True)
-class LanesLived:
+class LanesLived(Struct, frozen=True):
     """The tensors in the lanes during a run, or during its beginning."""
 
     lives: Sequence[LaneLife]
 
 
-@dataclass(frozen=True, slots=True)
-class SharedLived:
+class SharedLived(Struct, frozen=True):
     """As :class:`LanesLived`, in the memory that cores share: each with all of its bytes."""
 
     lives: Sequence[LaneLife]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from msgspec import Struct, field
+
 from verifier.hardware.engines import Engine
 from verifier.hardware.memories import Buffer
-from verifier.records import dataclass, field
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.effects import Effect
@@ -15,8 +16,7 @@ from verifier.symbolic.tensors import Loop, LoopKind, Storage, View
 from verifier.symbolic.trace import Operation, Trace
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Access:
+class Access(Struct, frozen=True, eq=False):
     """One view that an operation reads or writes.
 
     ``given`` restricts when the access happens beyond the operation's path: a target that is read
@@ -57,8 +57,7 @@ class Access:
         return tuple(fact for fact in facts if fact is not E.TRUE)
 
 
-@dataclass(slots=True)
-class Uses:
+class Uses(Struct):
     """The accesses of one storage, each list in program order."""
 
     storage: Storage
@@ -74,8 +73,7 @@ class Uses:
         return sorted((*self.writes, *self.reads), key=lambda access: access.order)
 
 
-@dataclass(slots=True)
-class Index:
+class Index(Struct):
     """The accesses of a trace by storage, and where each loop begins and ends."""
 
     trace: Trace

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from verifier.records import dataclass, field
+import msgspec
+from msgspec import Struct
+
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.memory.index import Access, Index, Uses
@@ -19,8 +22,7 @@ Named: TypeAlias = tuple[Expr | None, ...]
 _WIDEST = 256
 
 
-@dataclass(frozen=True, slots=True)
-class Together:
+class Together(Struct, frozen=True):
     """How many iterations of a loop may lie between two that made tensors which live at once.
 
     ``most`` None: any number. ``exact`` False: two so far apart may not meet, after all.
@@ -189,14 +191,13 @@ def _touches(
     return tuple(out)
 
 
-@dataclass(slots=True)
-class Span:
+class Span(Struct):
     """From when to when, made wider by loops that come round again, each on its own: one that lies
     within another may have a second trip where that one has none."""
 
     first: int
     last: int
-    widened: list[tuple[Bool, int, int]] = field(default_factory=list)
+    widened: list[tuple[Bool, int, int]] = msgspec.field(default_factory=list)
 
     def widen(self, loop: Loop, first: int, last: int) -> None:
         """From ``first`` or to ``last``, if that is wider, where the loop has a second trip."""
@@ -270,8 +271,7 @@ def _all_used(accesses: list[Access], position: int, loop: Loop) -> bool:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Visits:
+class _Visits(Struct, frozen=True):
     """So many tensors of a site are live at once while a loop visits one after the other."""
 
     copies: int

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from verifier.hardware.engines import Engine
 from verifier.hardware.memories import Buffer
-from verifier.records import dataclass, replace
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.instruction import Trait
@@ -45,8 +48,7 @@ def _of_one_name(table: Index, uses: Uses, named: Named) -> list[Lifetime]:
     return [lifetime(table, uses, named)] if found is None else found.lifetimes()
 
 
-@dataclass(frozen=True, slots=True)
-class _Aged:
+class _Aged(Struct, frozen=True):
     """An access, and how many iterations before it its tensor was made; behind the loop that makes
     them: how many before the last one."""
 
@@ -55,8 +57,7 @@ class _Aged:
     inside: bool
 
 
-@dataclass(frozen=True, slots=True)
-class _Ages:
+class _Ages(Struct, frozen=True):
     """The tensors of a site of which the one loop that makes them hands some to later iterations,
     or to what follows."""
 
@@ -100,7 +101,7 @@ class _Ages:
         first, *later = map(self._during, range(oldest + 1))
         most = self._most(oldest)
         if most:
-            first = replace(first, together=(Together(self.loop, most),))
+            first = dataclasses.replace(first, together=(Together(self.loop, most),))
         return [first, *later, *map(self._behind, behind)]
 
     def _most(self, oldest: int) -> int:
@@ -229,7 +230,7 @@ def _kept(table: Index, life: Lifetime, found: Mapping[Named, Sequence[Lifetime]
     later = E.or_(*(E.gt(loop.trips, number + 1) for loop, number in made))
     start = min(life.start, *(table.extent[id(loop)][0] for loop, _ in made))
     own = max(other.last for other in any_)
-    return replace(
+    return dataclasses.replace(
         life,
         start=start,
         first=own + 1,

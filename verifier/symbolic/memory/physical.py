@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from verifier.hardware.memories import Buffer
-from verifier.records import dataclass, replace
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.tensors import DType, Storage
@@ -21,8 +23,7 @@ _BEGINS = ("base_partition", "base_addr", "base_bank")
 _COUNTED = ("num_par_tiles", "num_free_tiles", "num_bank_tiles")
 
 
-@dataclass(frozen=True, slots=True)
-class Places:
+class Places(Struct, frozen=True):
     """By block dimension, how many tiles have places of their own, in all that is counted."""
 
     counts: tuple[tuple[Expr, ...], ...]
@@ -35,8 +36,7 @@ class Places:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Spot:
+class Spot(Struct, frozen=True):
     """Where an element lies: its partition, and its first byte there."""
 
     row: Expr

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from verifier.records import dataclass
+from msgspec import Struct
+
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.tensors import Loop
 from verifier.symbolic.views.common import conjuncts
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(Struct, frozen=True):
     """A loop around a touch that does not make the tensor, with its place in program order.
 
     ``written``: it writes there, so that earlier trips leave something to later ones.
@@ -32,8 +32,7 @@ class Turn:
         return self.first <= point <= self.last
 
 
-@dataclass(frozen=True, slots=True)
-class Touch:
+class Touch(Struct, frozen=True):
     """A read or a write. ``path``: when its branch is taken; ``turns``: outermost first."""
 
     order: int

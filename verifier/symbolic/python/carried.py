@@ -12,7 +12,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import Final
 
-from verifier.records import dataclass
+from msgspec import Struct
+
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr, Sym
 from verifier.symbolic.python.alike import alike
@@ -38,8 +39,7 @@ ORDER: Final = object()
 NATURE: Final = object()
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """Where a value is kept: an entry of a box by its key, or a whole list."""
 
     box: int
@@ -89,8 +89,7 @@ def reordered(old: Box, new: Box) -> bool:
     return new.shuffled or next(kept) != next(kept)
 
 
-@dataclass(slots=True)
-class Context:
+class Context(Struct):
     """The loop that forms are about.
 
     ``fresh`` are the boxes that one trip makes, ``before`` those that were there before the loop.

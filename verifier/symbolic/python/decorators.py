@@ -6,7 +6,9 @@ import sys
 from collections.abc import Sequence
 from typing import Final
 
-from verifier.records import dataclass, replace
+from msgspec import Struct
+from msgspec.structs import replace
+
 from verifier.source import apis, ir
 from verifier.symbolic.python import expressions, notes
 from verifier.symbolic.python.model import Builtin, Class, Function, HostType
@@ -34,8 +36,7 @@ _TRANSPARENT: Final = frozenset(
 _OF_PROPERTIES: Final = frozenset({"getter", "setter", "deleter"})
 
 
-@dataclass(frozen=True, slots=True)
-class Decorator:
+class Decorator(Struct, frozen=True):
     """A decorator's value; ``left``: it is a library's, and leaves what it is given."""
 
     node: ir.Expr

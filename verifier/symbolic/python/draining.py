@@ -8,8 +8,8 @@ grows by the pieces (a count of rows, an address), times a factor.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
-from verifier.records import dataclass
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Atom, Expr, Extremum, Sym
 

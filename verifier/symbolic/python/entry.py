@@ -6,8 +6,10 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import Final
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from verifier.hardware.catalogue import Hardware
-from verifier.records import dataclass, field, replace
 from verifier.source import ir
 from verifier.source.discovery import Enclosing
 from verifier.source.ir import Span
@@ -60,8 +62,7 @@ from verifier.symbolic.trace import LATE, AssumptionKind, Trace
 from verifier.symbolic.values import Guarded, Opaque
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(Struct, frozen=True):
     """A kernel to run: its definition, and what a contract pins."""
 
     name: str
@@ -89,8 +90,7 @@ class Request:
         return frozenset(p.name for definition in inside for p in definition.params)
 
 
-@dataclass(slots=True)
-class Run:
+class Run(Struct):
     """A finished run. ``ranks`` are those of its tensors; ``ended`` why it stopped early."""
 
     trace: Trace

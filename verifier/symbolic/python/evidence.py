@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from verifier.records import dataclass, field, replace
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from verifier.symbolic.python.shapetexts import MOST
 
 #: the rank that a tensor has if nothing is said
 USUAL: Final = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Hint:
+class Hint(Struct, frozen=True):
     """What the text shows about one parameter: its rank, or that it is no tensor.
 
     ``ranks``: those that it may have, the surest first. ``sequence``: ``flat`` for a tuple of
@@ -26,8 +27,7 @@ class Hint:
     asserted: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Struct, frozen=True):
     """What a name stands for: a parameter, or something with ``less`` dimensions made of it.
 
     ``what``: the ``tensor``, its ``shape``, or the ``count`` of its dimensions.
@@ -42,8 +42,7 @@ class Part:
 _Table = dict[str, list[int]]
 
 
-@dataclass(slots=True)
-class Evidence:
+class Evidence(Struct):
     """What a text says about the ranks of a function's parameters, the surest first."""
 
     exact: _Table = field(default_factory=dict)

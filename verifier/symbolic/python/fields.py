@@ -6,7 +6,8 @@ import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from verifier.records import dataclass
+from msgspec import Struct
+
 from verifier.source import ir
 from verifier.source.ir import Span
 from verifier.symbolic.python import hierarchy
@@ -32,8 +33,7 @@ DEFAULT: Final = "<default>"
 FACTORY: Final = "<factory>"
 
 
-@dataclass(frozen=True, slots=True)
-class Declared:
+class Declared(Struct, frozen=True):
     """A name that a class body annotates, assigns or both, where it does so first."""
 
     name: str

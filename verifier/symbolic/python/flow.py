@@ -11,7 +11,8 @@ from collections.abc import Callable
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from verifier.records import dataclass, field
+from msgspec import Struct, field
+
 from verifier.source.ir import Span
 from verifier.symbolic.checks import Check, Note
 from verifier.symbolic.expr import Bool, Expr
@@ -64,8 +65,7 @@ class AbortedRunError(Exception):
         self.span = span
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(Struct, frozen=True):
     """An error of Python's own: its type, and what a finding says if nothing catches it.
 
     ``demand``: an assertion or a ``raise`` of the kernel's, which is a demand on its inputs.
@@ -87,8 +87,7 @@ class Fault:
     foreign: bool = False
 
 
-@dataclass(slots=True)
-class Escape:
+class Escape(Struct):
     """A path that has ended: under ``guard``, with the state that it left behind.
 
     ``value`` is what is returned, or the exception; ``fault`` tells of the exception's origin.
@@ -102,8 +101,7 @@ class Escape:
     fault: Fault | None = None
 
 
-@dataclass(slots=True)
-class Landing:
+class Landing(Struct):
     """A place where paths that end are gathered. ``base`` is the length of the path outside.
 
     ``catches``: the program goes on there after an exception, of whatever class.
@@ -119,8 +117,7 @@ class Landing:
         return kind in _TAKEN[self.waits]
 
 
-@dataclass(slots=True)
-class Frame:
+class Frame(Struct):
     """A running function, class body or module."""
 
     module: Module
@@ -141,8 +138,7 @@ class Frame:
     result_name: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class HostCheck:
+class HostCheck(Struct, frozen=True):
     """A check raised while interpreting: of the rule with that id.
 
     ``compiled``: of what stands there, which only a compiler looks at: nothing fails in Python.
@@ -156,8 +152,7 @@ class HostCheck:
     compiled: bool
 
 
-@dataclass(slots=True)
-class Mark:
+class Mark(Struct):
     """How far a run had come, to go back there."""
 
     heap: Heap

@@ -12,7 +12,8 @@ import types
 from collections.abc import Callable
 from typing import Any, Final
 
-from verifier.records import dataclass
+from msgspec import Struct
+
 from verifier.source import ir
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
@@ -152,8 +153,7 @@ class GeneratorKind(IteratorKind):
         return value
 
 
-@dataclass(slots=True)
-class _Inside:
+class _Inside(Struct):
     """What of the machine's state is a running generator's own."""
 
     frames: list[Frame]
@@ -170,8 +170,7 @@ class _Inside:
         )
 
 
-@dataclass(slots=True)
-class _Around:
+class _Around(Struct):
     """How much of the machine's state belongs to who runs through a generator.
 
     That may be a generator itself, which is resumed from another place each time.

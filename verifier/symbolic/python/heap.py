@@ -9,9 +9,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from typing import TypeVar
 
-from verifier.records import dataclass, field, replace
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr, Sym
 from verifier.symbolic.values import Ref
@@ -33,23 +37,21 @@ class Unbound:
 UNBOUND = Unbound()
 
 
-@dataclass(slots=True)
-class Box:
+class Box(Struct, kw_only=True):
     """A mutable object. ``owner`` is the heap that may write to it.
 
     ``ghost`` marks a copy that stands for an object of some trip of a loop: it can be read, but a
     write to it would not reach the object itself.
     """
 
-    owner: int = field(default=0, kw_only=True)
-    ghost: bool = field(default=False, kw_only=True)
+    owner: int = 0
+    ghost: bool = False
 
     def copy(self) -> Box:
         """A box of its own with the same contents."""
         return replace(self)
 
 
-@dataclass(slots=True)
 class Scope(Box):
     """The names of a block. ``parent`` is the scope it closes over, if any.
 
@@ -58,7 +60,7 @@ class Scope(Box):
     marks the scope of a class, which functions do not see, ``inlined`` that of a comprehension.
     """
 
-    names: dict[str, object] = field(default_factory=dict)
+    names: dict[str, object] = msgspec.field(default_factory=dict)
     parent: int | None = None
     local: frozenset[str] = frozenset()
     shared_global: frozenset[str] = frozenset()
@@ -70,15 +72,13 @@ class Scope(Box):
         return replace(self, names=dict(self.names))
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(Struct, frozen=True):
     """One element of a list."""
 
     value: object
 
 
-@dataclass(frozen=True, slots=True)
-class Many:
+class Many(Struct, frozen=True):
     """A run of ``count`` times ``len(values)`` elements, ``values`` in terms of ``index``.
 
     ``fresh`` are the boxes among the values that each trip makes anew.
@@ -97,7 +97,6 @@ class Many:
 Segment = Item | Many
 
 
-@dataclass(slots=True)
 class ListBox(Box):
     """A list: concrete items and symbolic runs, in order."""
 
@@ -125,7 +124,6 @@ class ListBox(Box):
         return total
 
 
-@dataclass(slots=True)
 class TupleBox(ListBox):
     """A tuple whose length depends on the inputs: one of its segments is a run.
 
@@ -147,7 +145,6 @@ class StandIn:
         return bool(self.key == (other.key if isinstance(other, StandIn) else other))
 
 
-@dataclass(slots=True)
 class DictBox(Box):
     """A dictionary by host keys (see ``keys.py``), in order of insertion.
 
@@ -156,7 +153,7 @@ class DictBox(Box):
     a loop over the dictionary notices even if they are put back.
     """
 
-    items: dict[object, object] = field(default_factory=dict)
+    items: dict[object, object] = msgspec.field(default_factory=dict)
     shuffled: bool = False
     removed: int = 0
 
@@ -164,21 +161,19 @@ class DictBox(Box):
         return replace(self, items=dict(self.items))
 
 
-@dataclass(slots=True)
 class SetBox(Box):
     """A set by host keys; the value of a key is True, or UNBOUND where it is not in the set.
 
     ``made`` are the insertions in order, where an order of iteration can be derived from it.
     """
 
-    items: dict[object, object] = field(default_factory=dict)
+    items: dict[object, object] = msgspec.field(default_factory=dict)
     frozen: bool = False
 
     def copy(self) -> SetBox:
         return replace(self, items=dict(self.items))
 
 
-@dataclass(slots=True)
 class ObjectBox(Box):
     """An instance: its class and attributes.
 
@@ -187,14 +182,13 @@ class ObjectBox(Box):
     """
 
     cls: object
-    attributes: dict[str, object] = field(default_factory=dict)
+    attributes: dict[str, object] = msgspec.field(default_factory=dict)
     payload: object = UNBOUND
 
     def copy(self) -> ObjectBox:
         return replace(self, attributes=dict(self.attributes))
 
 
-@dataclass(slots=True)
 class RecordBox(ObjectBox):
     """A structure of an API with named fields: ``cls`` is its :class:`RecordType`.
 
@@ -202,7 +196,6 @@ class RecordBox(ObjectBox):
     """
 
 
-@dataclass(slots=True)
 class StateBox(Box):
     """An object with a fixed set of named fields: an iterator, a cell, a cache.
 
@@ -210,7 +203,7 @@ class StateBox(Box):
     """
 
     kind: object
-    fields: dict[str, object] = field(default_factory=dict)
+    fields: dict[str, object] = msgspec.field(default_factory=dict)
 
     def copy(self) -> StateBox:
         return replace(self, fields=dict(self.fields))

@@ -13,7 +13,8 @@ import typing
 from collections.abc import Callable, Sequence
 from typing import Final, TypeVar
 
-from verifier.records import dataclass
+from msgspec import Struct
+
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.python.heap import UNBOUND, ObjectBox, Scope
@@ -83,23 +84,20 @@ SAY_THEIR_CLASS: Final = (
 _OF_MEMBERS: Final = (int, str, object)
 
 
-@dataclass(frozen=True, slots=True)
-class Inherited:
+class Inherited(Struct, frozen=True):
     """An attribute that a built-in type among the bases gives a class."""
 
     type: type
     name: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Generated:
+class Generated(Struct, frozen=True, eq=False):
     """A method that a decorator or a base made; found on an instance, it binds like a function."""
 
     function: Builtin
 
 
-@dataclass(frozen=True, slots=True)
-class Alias:
+class Alias(Struct, frozen=True):
     """``cls[...]``: a class with type arguments, which change nothing about it.
 
     ``typed``: as ``typing`` makes it; one of these without arguments is ``List`` itself.

@@ -13,7 +13,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 from typing import Final
 
-from verifier.records import dataclass, field, replace
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from verifier.source import ir
 from verifier.source.project import Module, Project
 from verifier.source.scopes import bound_by
@@ -82,8 +84,7 @@ def _is_none(test: ir.Expr, name: str) -> bool:
     )
 
 
-@dataclass(slots=True)
-class _Readings:
+class _Readings(Struct):
     """Functions that have been read, by what they are passed."""
 
     project: Project
@@ -355,8 +356,7 @@ class _Reader:
 # ------------------------------------------------------------------------ the text
 
 
-@dataclass(frozen=True, slots=True)
-class _Bound:
+class _Bound(Struct, frozen=True):
     """The place where a statement binds its names."""
 
     stmt: ir.Stmt

@@ -10,13 +10,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import Enum
+
+import msgspec
+from msgspec import Struct
 
 from verifier.hardware import dtypes as dt
 from verifier.hardware.capabilities import Capability
 from verifier.hardware.catalogue import Hardware
 from verifier.hardware.memories import Buffer
-from verifier.records import dataclass, field
 from verifier.source.ir import Span
 from verifier.source.project import Module
 from verifier.symbolic import expr as E
@@ -42,8 +45,7 @@ _TEXTS = frozenset({"str", "Optional[str]", "str|None", "None|str", "Union[str,N
 MAX_RANK = 8
 
 
-@dataclass(frozen=True, slots=True)
-class Guess:
+class Guess(Struct, frozen=True):
     """A rank that was assumed: ``condition`` is the assumption, from ``order`` on.
 
     ``shown``: the text of the kernel suggests it.
@@ -68,8 +70,7 @@ class InputKind(Enum):
     ADDRESS = "address"
 
 
-@dataclass(eq=False, slots=True)
-class Parameter:
+class Parameter(Struct, eq=False):
     """A parameter of the kernel. ``kind`` is None until a use decides it."""
 
     name: str
@@ -83,9 +84,9 @@ class Parameter:
     #: the ranks that the text suggests, the surest first, for where nothing settles it
     hints: tuple[int, ...] = ()
     #: the ranks that were assumed on some path
-    guesses: list[Guess] = field(default_factory=list)
+    guesses: list[Guess] = msgspec.field(default_factory=list)
     #: the whole tensor by rank
-    views: dict[int, View] = field(default_factory=dict)
+    views: dict[int, View] = msgspec.field(default_factory=dict)
     address: SystemAddress | None = None
     pinned: Pin | None = None
     #: the dtype that the kernel gives a pointer (PPL: ``set_dtype``)
@@ -95,11 +96,11 @@ class Parameter:
     #: the kind that the answer has been tied to
     tied: InputKind | None = None
     #: what is not followed if it turns out to be a tensor: why, where, when
-    unfollowed: list[tuple[str, Span, int]] = field(default_factory=list)
+    unfollowed: list[tuple[str, Span, int]] = msgspec.field(default_factory=list)
     #: the kernel's text takes it to be negative at times
     signed: bool = False
     #: what is an error if it turns out to be a number, likewise
-    refused: list[tuple[str, Span, int]] = field(default_factory=list)
+    refused: list[tuple[str, Span, int]] = msgspec.field(default_factory=list)
 
     @property
     def declared(self) -> TensorPin | None:
@@ -130,8 +131,6 @@ class Parameter:
 class Word(Parameter):
     """A parameter that is a string: its default or its annotation says so."""
 
-    __slots__ = ()
-
 
 #: annotations of numbers and truth values
 _NUMBERS = ("int", "bool", "float")
@@ -156,8 +155,7 @@ def if_given(annotation: str) -> str:
     return named[0] if len(named) == 1 and named[0] in _NUMBERS else annotation
 
 
-@dataclass(frozen=True, slots=True)
-class LazyShape:
+class LazyShape(Struct, frozen=True):
     """``x.shape`` of a tensor parameter whose rank is not known yet."""
 
     parameter: Parameter

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
-from verifier.records import dataclass
+from msgspec import Struct
+
 from verifier.symbolic.python.heap import ListBox
 from verifier.symbolic.values import Range
 
 
-@dataclass(frozen=True, slots=True)
-class Items:
+class Items(Struct, frozen=True):
     """Items that are all there: the loop is exactly its trips."""
 
     items: tuple[object, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Live:
+class Live(Struct, frozen=True):
     """Items that are looked up one after the other, since the loop may change them (a list).
 
     ``at(k)`` gives item ``k``, UNBOUND when there is none any more.
@@ -26,8 +26,7 @@ class Live:
     at: Callable[[int], object]
 
 
-@dataclass(frozen=True, slots=True)
-class Trips:
+class Trips(Struct, frozen=True):
     """An arithmetic progression, with what the loop promises."""
 
     range: Range
@@ -45,22 +44,19 @@ class Runs:
     watch: Callable[[], None] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Pull:
+class Pull(Struct, frozen=True):
     """An iterator: ``next()`` gives the next item, and UNBOUND (after an escape) at the end."""
 
     next: Callable[[], object]
 
 
-@dataclass(frozen=True, slots=True)
-class Push:
+class Push(Struct, frozen=True):
     """Code that hands each item to a body: a generator that is run inside its loop."""
 
     run: Callable[[Callable[[object], None]], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Mapped:
+class Mapped(Struct, frozen=True):
     """Items that are made of others, one by one as the loop gets there.
 
     ``hand(item, body)`` hands what becomes of an item to the loop's body, or nothing; it does so
@@ -71,8 +67,7 @@ class Mapped:
     hand: Callable[[object, Callable[[object], None]], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Unknown:
+class Unknown(Struct, frozen=True):
     """Items that are not followed, nor how many."""
 
     reason: str

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
-from verifier.records import dataclass
+from msgspec import Struct
+
 from verifier.source import ir
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
@@ -184,8 +185,7 @@ class Kind(Generic[M]):
 # ---------------------------------------------------------------------------- languages
 
 
-@dataclass(frozen=True)
-class Language(Generic[M]):
+class Language(Struct, Generic[M], frozen=True):
     """What Python is made of, by type of node and of value; put together in ``language.py``."""
 
     expressions: Mapping[type[ir.Expr], Callable[[M, Any], object]]

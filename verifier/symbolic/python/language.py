@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from types import ModuleType
 from typing import Any, Final
+
+from msgspec.structs import replace
 
 from verifier.symbolic.dialect import Dialect
 from verifier.symbolic.python import expressions, functions, generators, loops, statements

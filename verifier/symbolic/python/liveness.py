@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import Final
 
-from verifier.records import dataclass
+from msgspec import Struct
+
 from verifier.source import ir
 from verifier.source.scopes import bound_by
 from verifier.symbolic.python.model import Function
@@ -19,8 +20,7 @@ from verifier.symbolic.python.unread import Key, live_around
 _NESTED = (ir.FunctionDef, ir.LambdaExpr, ir.ClassDef, ir.Comprehension)
 
 
-@dataclass(frozen=True, slots=True)
-class Names:
+class Names(Struct, frozen=True):
     """The names of a running block that a loop does not carry from trip to trip.
 
     ``own``: each trip binds it before it reads it. ``unread``: nobody reads what a trip leaves

@@ -8,8 +8,9 @@ says as much, else its trips. A list with symbolic runs is a loop for each run.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, Final
+
+from msgspec.structs import replace
 
 from verifier.source import ir
 from verifier.source.ir import Span

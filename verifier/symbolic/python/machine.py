@@ -47,7 +47,7 @@ class DeviceMachine(Faults):
         # A body that runs again (to confirm a guess about a loop) makes the same tensors again.
         earlier = self._storages.get(order)
         if earlier is not None and earlier.span == span and earlier.kind == storage.kind:
-            for field_name in Storage.__slots__:
+            for field_name in Storage.__struct_fields__:
                 setattr(earlier, field_name, getattr(storage, field_name))
             storage = earlier
         self._storages[order] = storage

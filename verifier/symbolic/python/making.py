@@ -8,7 +8,6 @@ import functools
 import inspect
 import typing
 from collections.abc import Iterator
-from dataclasses import fields as fields_of
 from typing import Final
 
 from verifier.source.ir import Span
@@ -175,9 +174,9 @@ def _fill(vm: VM, payload: object, contents: object, span: Span) -> None:
     if type(source) is not type(target):
         vm.unfollowed("what a built-in base is filled with is not followed", span)
         return
-    for field in fields_of(target):
-        if field.name not in ("owner", "ghost"):
-            setattr(target, field.name, getattr(source, field.name))
+    for name in target.__struct_fields__:
+        if name not in ("owner", "ghost"):
+            setattr(target, name, getattr(source, name))
 
 
 # ------------------------------------------------------------------------ abstract classes

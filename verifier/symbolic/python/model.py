@@ -13,7 +13,8 @@ import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from verifier.records import dataclass, field
+from msgspec import Struct, field
+
 from verifier.source import ir
 from verifier.symbolic.tensors import View
 from verifier.symbolic.values import Ref
@@ -22,8 +23,7 @@ if TYPE_CHECKING:
     from verifier.source.project import Module
 
 
-@dataclass(frozen=True, slots=True)
-class HostType:
+class HostType(Struct, frozen=True):
     """A built-in type of CPython's, or one of its standard library's: ``int``, ``ValueError``."""
 
     type: type
@@ -33,8 +33,7 @@ class HostType:
         return self.type.__name__
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Class:
+class Class(Struct, frozen=True, eq=False):
     """A class of the project. ``namespace`` is a scope in the heap: classes can be changed.
 
     ``mro`` starts with the class itself and ends with ``object``; ``traits`` are what decorators
@@ -56,8 +55,7 @@ class Class:
         return (self, *self.ancestors)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Function:
+class Function(Struct, frozen=True, eq=False):
     """A Python function of the project. ``closure`` is the scope it was made in, None: a module's.
 
     ``owner`` is the class whose body it was made in (what ``super()`` and ``__class__`` mean).
@@ -78,16 +76,14 @@ class Function:
         return self.qualname.rpartition(".")[2]
 
 
-@dataclass(frozen=True, slots=True)
-class Method:
+class Method(Struct, frozen=True):
     """A function that was found on an instance or a class: its first argument is given."""
 
     function: object
     self: object
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Builtin:
+class Builtin(Struct, frozen=True, eq=False):
     """A function of Python's own that has a model.
 
     ``handler`` takes the machine and the place of the call, then what the function itself takes:
@@ -103,8 +99,7 @@ class Builtin:
         return Builtin(name, handler, inspect.signature(handler))
 
 
-@dataclass(frozen=True, slots=True)
-class Checked:
+class Checked(Struct, frozen=True):
     """``list.append`` as a function: its first argument must be a list.
 
     In a class it binds like a function.
@@ -114,8 +109,7 @@ class Checked:
     builtin: Builtin
 
 
-@dataclass(frozen=True, slots=True)
-class BoundBuiltin:
+class BoundBuiltin(Struct, frozen=True):
     """A method of a built-in type, found on one of its values: ``items.append``."""
 
     type: str
@@ -123,16 +117,14 @@ class BoundBuiltin:
     self: object
 
 
-@dataclass(frozen=True, slots=True)
-class TensorMethod:
+class TensorMethod(Struct, frozen=True):
     """A method of a tensor, found on one: the dialect gives it meaning when it is called."""
 
     view: View
     name: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Property:
+class Property(Struct, frozen=True, eq=False):
     """``property(get, set, delete)``."""
 
     fget: object
@@ -143,41 +135,35 @@ class Property:
     getters_doc: bool = False
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class EnumProperty(Property):
+class EnumProperty(Property, frozen=True, eq=False):
     """``enum.property``: instances have it, and the class has ``member`` in its place."""
 
     member: object = None
     name: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class StaticMethod:
+class StaticMethod(Struct, frozen=True):
     function: object
 
 
-@dataclass(frozen=True, slots=True)
-class ClassMethod:
+class ClassMethod(Struct, frozen=True):
     function: object
 
 
-@dataclass(frozen=True, slots=True)
-class AttributeDict:
+class AttributeDict(Struct, frozen=True):
     """``instance.__dict__``: the attributes of an instance as a dictionary."""
 
     instance: Ref
 
 
-@dataclass(frozen=True, slots=True)
-class Super:
+class Super(Struct, frozen=True):
     """``super(cls, self)``: attributes from behind ``cls`` in the order of ``self``'s class."""
 
     cls: object
     self: object
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Partial:
+class Partial(Struct, frozen=True, eq=False):
     """``functools.partial``."""
 
     function: object
@@ -185,8 +171,7 @@ class Partial:
     keywords: tuple[tuple[str, object], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class DictView:
+class DictView(Struct, frozen=True):
     """``d.keys()``, ``d.values()`` or ``d.items()`` of the dictionary ``ref``.
 
     ``number`` tells one such object from another.
@@ -197,8 +182,7 @@ class DictView:
     number: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class GeneratorExpression:
+class GeneratorExpression(Struct, frozen=True, eq=False):
     """A generator expression that nobody has begun to run through.
 
     ``first`` is its first iterable, which is evaluated at once; ``scope`` is the scope around it.

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
-from verifier.records import dataclass
+from msgspec import Struct
+
 from verifier.source import ir
 from verifier.source.project import Module
 from verifier.symbolic import expr as E
@@ -43,8 +44,7 @@ _LISTS: Final = frozenset({"list", "List", "Sequence", "Iterable", "Any", "objec
 _TUPLES: Final = frozenset({"tuple", "Tuple"})
 
 
-@dataclass(frozen=True, slots=True)
-class Noted:
+class Noted(Struct, frozen=True):
     """An annotation, and the module whose names it speaks."""
 
     node: ir.Expr
@@ -216,8 +216,7 @@ def one_of(
 # ------------------------------------------------------------------------ instances
 
 
-@dataclass(frozen=True, slots=True)
-class _Argument:
+class _Argument(Struct, frozen=True):
     """An argument of a constructor; ``default`` is UNBOUND where it has none."""
 
     name: str

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import fields, replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr, Sym
@@ -54,12 +55,12 @@ def entries(box: Box) -> dict[Any, object]:
 # ------------------------------------------------------------------------ parts of values
 
 
-def _of_dataclass(value: Any) -> Iterator[object]:
-    return (getattr(value, f.name) for f in fields(value))
+def _of_struct(value: Any) -> Iterator[object]:
+    return (getattr(value, name) for name in value.__struct_fields__)
 
 
 def _with_parts(value: Any, new: Iterator[object]) -> object:
-    return replace(value, **{f.name: next(new) for f in fields(value)})
+    return replace(value, **{name: next(new) for name in value.__struct_fields__})
 
 
 def _view_parts(value: View) -> Iterator[object]:
@@ -152,14 +153,14 @@ _Rebuild = Callable[[Any, Iterator[object]], object]
 COMPOUND: dict[type, tuple[_Parts, _Rebuild]] = {
     tuple: (iter, lambda value, new: tuple(new)),
     Guarded: (_guarded_parts, _rebuild_guarded),
-    DType: (_of_dataclass, _with_parts),
+    DType: (_of_struct, _with_parts),
     Range: (
         lambda v: iter((v.start, v.stop, v.step)),
         lambda v, new: replace(v, start=next(new), stop=next(new), step=next(new)),
     ),
-    Ratio: (_of_dataclass, _with_parts),
-    DynamicSlice: (_of_dataclass, _with_parts),
-    SliceValue: (_of_dataclass, _with_parts),
+    Ratio: (_of_struct, _with_parts),
+    DynamicSlice: (_of_struct, _with_parts),
+    SliceValue: (_of_struct, _with_parts),
     IndexTensor: (_axes_parts, _rebuild_index),
     IndexMask: (_axes_parts, _rebuild_index),
     IndexGrid: (lambda v: iter(v.parts), lambda v, new: IndexGrid(tuple(new))),  # type: ignore[arg-type]
@@ -174,7 +175,7 @@ COMPOUND: dict[type, tuple[_Parts, _Rebuild]] = {
         lambda v, new: replace(v, place=next(new), held=next(new)),
     ),
     model.Function: (_function_parts, _rebuild_function),
-    model.Method: (_of_dataclass, _with_parts),
+    model.Method: (_of_struct, _with_parts),
     model.BoundBuiltin: (
         lambda v: iter((v.self,)),
         lambda v, new: replace(v, self=next(new)),
@@ -183,11 +184,11 @@ COMPOUND: dict[type, tuple[_Parts, _Rebuild]] = {
         lambda v: iter((v.view,)),
         lambda v, new: replace(v, view=next(new)),
     ),
-    model.Property: (_of_dataclass, _with_parts),
-    model.StaticMethod: (_of_dataclass, _with_parts),
-    model.ClassMethod: (_of_dataclass, _with_parts),
-    model.Super: (_of_dataclass, _with_parts),
-    model.AttributeDict: (_of_dataclass, _with_parts),
+    model.Property: (_of_struct, _with_parts),
+    model.StaticMethod: (_of_struct, _with_parts),
+    model.ClassMethod: (_of_struct, _with_parts),
+    model.Super: (_of_struct, _with_parts),
+    model.AttributeDict: (_of_struct, _with_parts),
     model.Partial: (_partial_parts, _rebuild_partial),
     model.DictView: (lambda v: iter((v.ref,)), lambda v, new: replace(v, ref=next(new))),
     model.GeneratorExpression: (_generator_parts, _rebuild_generator),

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import Final, Literal, TypeAlias
 
-from verifier.records import dataclass
+from msgspec import Struct
+
 from verifier.symbolic.expr import Expr
 
 
@@ -15,8 +16,7 @@ class ContractMismatchError(Exception):
     """A contract that does not fit the kernel: an unknown parameter, name or member."""
 
 
-@dataclass(frozen=True, slots=True)
-class TensorPin:
+class TensorPin(Struct, frozen=True):
     """A tensor of one of the ``dtypes`` (none: any).
 
     ``shape`` may be None (of any rank, or no tensor but the dtype itself), entries None (any size).
@@ -31,55 +31,47 @@ class TensorPin:
         return self.dtypes[0] if len(self.dtypes) == 1 else None
 
 
-@dataclass(frozen=True, slots=True)
-class RangePin:
+class RangePin(Struct, frozen=True):
     """An integer, both ends included."""
 
     lower: int
     upper: int
 
 
-@dataclass(frozen=True, slots=True)
-class IntegerPin:
+class IntegerPin(Struct, frozen=True):
     """Some integer; conditions say which."""
 
 
-@dataclass(frozen=True, slots=True)
-class FlagPin:
+class FlagPin(Struct, frozen=True):
     """True or False."""
 
 
-@dataclass(frozen=True, slots=True)
-class TypePin:
+class TypePin(Struct, frozen=True):
     """Any value of one of Python's types."""
 
     name: Literal["float", "str"]
 
 
-@dataclass(frozen=True, slots=True)
-class ValuePin:
+class ValuePin(Struct, frozen=True):
     """A plain value."""
 
     value: int | float | str | bool | None
 
 
-@dataclass(frozen=True, slots=True)
-class SequencePin:
+class SequencePin(Struct, frozen=True):
     """A tuple or a list of so many inputs."""
 
     count: int
     is_list: bool
 
 
-@dataclass(frozen=True, slots=True)
-class NamedPin:
+class NamedPin(Struct, frozen=True):
     """A value by its name where the kernel is defined."""
 
     path: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ObjectPin:
+class ObjectPin(Struct, frozen=True):
     """What a class makes of inputs: ``count`` without a name, then those that are named."""
 
     path: tuple[str, ...]
@@ -87,16 +79,14 @@ class ObjectPin:
     keywords: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ChoicePin:
+class ChoicePin(Struct, frozen=True):
     """One of the values, None, or a tensor."""
 
     options: tuple[ValuePin | NamedPin, ...]
     tensor: TensorPin | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class DefaultPin:
+class DefaultPin(Struct, frozen=True):
     """What it is where a caller leaves it out."""
 
 

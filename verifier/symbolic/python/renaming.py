@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from verifier.symbolic.expr import Bool, Expr, Substitution, Sym
 from verifier.symbolic.python.heap import (

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from verifier.records import dataclass, field
+from msgspec import Struct, field
+
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr, Sym
@@ -24,8 +25,7 @@ _EACH: Final = 16
 _MOST: Final = 4096
 
 
-@dataclass(slots=True)
-class Returned:
+class Returned(Struct):
     """Looks into a returned value: its tensors, each under the condition that it is one of them.
 
     ``seen``: all of the value could be looked into. ``elements``: of indices of sequences of any

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
-from verifier.records import dataclass
+from msgspec import Struct
+
 from verifier.source import ir
 from verifier.source.scopes import bound_by, names_of_module
 from verifier.symbolic.expr import Expr, Origin, Sym
 
 
-@dataclass(frozen=True, slots=True)
-class Named:
+class Named(Struct, frozen=True):
     """A name for a size, and the statement that binds it."""
 
     name: str

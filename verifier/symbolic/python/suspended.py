@@ -13,8 +13,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from greenlet import GreenletExit, getcurrent, greenlet
+from msgspec import Struct, field
+from msgspec.structs import replace
 
-from verifier.records import dataclass, field, replace
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.python.flow import Ended, Escape, Exit, Frame, Landing, Wait
@@ -30,15 +31,13 @@ from verifier.symbolic.values import Opaque, Ref
 _tokens = itertools.count(1)
 
 
-@dataclass(frozen=True, slots=True)
-class Thrown:
+class Thrown(Struct, frozen=True):
     """What a generator gets instead of a value: an exception that is raised where it stands."""
 
     exception: object
 
 
-@dataclass(slots=True)
-class Around:
+class Around(Struct):
     """What is around running code: it changes at each switch."""
 
     frames: list[Frame]
@@ -69,8 +68,7 @@ class Around:
         vm._loops, vm.forking = self.loops, self.forking
 
 
-@dataclass(slots=True)
-class Stack:
+class Stack(Struct):
     """The stack of one generator, and what of the machine's state is the generator's own."""
 
     ref: Ref

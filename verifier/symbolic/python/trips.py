@@ -19,9 +19,11 @@ of trips is a constant, the loop is unrolled instead of forgetting.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import NoReturn
 
-from verifier.records import dataclass, field
+from msgspec import Struct
+
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
@@ -59,8 +61,7 @@ _Carried = dict[Place, tuple[object, object]]
 _Local = dict[str, tuple[object, object]]
 
 
-@dataclass(slots=True)
-class Outcome:
+class Outcome(Struct):
     """How one trip went: whether its end is reached, and which paths left the loop."""
 
     alive: bool

@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 
-from verifier.records import dataclass, replace
+from msgspec import Struct
+from msgspec.structs import replace
+
 from verifier.source import ir
 from verifier.source.scopes import bound_by
 
@@ -43,8 +45,7 @@ def live_around(function: Key) -> dict[int, _Names]:
     return reading.loops
 
 
-@dataclass(frozen=True, slots=True)
-class _Ends:
+class _Ends(Struct, frozen=True):
     """What is live behind a block, by the way out of it."""
 
     leave: _Names  # `break`
@@ -56,8 +57,7 @@ class _Ends:
         return self.leave | self.again | self.gone | self.raised
 
 
-@dataclass(slots=True)
-class _Reading:
+class _Reading(Struct):
     """One reading of a function from its end to its start."""
 
     loops: dict[int, _Names]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from verifier.records import dataclass, field
+from msgspec import Struct, field
+
 from verifier.source import ir
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
@@ -30,16 +31,14 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 
-@dataclass(frozen=True, slots=True)
-class Awaited:
+class Awaited(Struct, frozen=True):
     """A definition that is entered as soon as it is made: a kernel inside another function."""
 
     definition: ir.FunctionDef
     enter: Callable[[Function], None]
 
 
-@dataclass(slots=True)
-class Globals:
+class Globals(Struct):
     """A module of the project while it runs: its scope, and what has been started of it."""
 
     scope: Ref

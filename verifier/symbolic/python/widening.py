@@ -11,9 +11,12 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Final
 
-from verifier.records import dataclass, replace
+from msgspec import Struct
+from msgspec.structs import replace
+
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.lanes import SystemAddress
@@ -42,8 +45,7 @@ _HOSTS: Final[Mapping[type, str]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class May:
+class May(Struct, frozen=True):
     """What a value may be.
 
     One of ``values``, each the same in all trips (UNBOUND among them: it may be missing); any

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from verifier.records import dataclass
+from msgspec import Struct
+
 from verifier.source import ir
 from verifier.source.ir import Span
 from verifier.symbolic.python import concrete, handlers, hierarchy, suspended
@@ -79,8 +80,7 @@ def _delegated(vm: VM, iterable: object, span: Span) -> object:
     return state_of(vm, iterable).fields["result"] if kind is not None else None
 
 
-@dataclass(frozen=True)
-class _Returned:
+class _Returned(Struct, frozen=True):
     """An iterator of the program's own has ended with this value."""
 
     value: object

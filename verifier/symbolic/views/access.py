@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from verifier.records import dataclass, field
+from msgspec import Struct, field
+
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic import registers
@@ -123,8 +124,7 @@ def _reach(pattern: Sequence[tuple[Expr, Expr]]) -> tuple[Expr, Expr]:
     return low, high
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
+class _Asked(Struct, frozen=True):
     """An access pattern of a view: ``offset`` and ``pattern`` count elements of ``element``."""
 
     machine: Machine

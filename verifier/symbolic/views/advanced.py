@@ -8,8 +8,9 @@ NKI-X64), so a gather records them on the view and :func:`~verifier.symbolic.vie
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E

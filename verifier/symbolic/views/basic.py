@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from verifier.records import dataclass, field, replace
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic import registers
@@ -86,8 +88,7 @@ def _first_items(items: Sequence[object], rank: int) -> tuple[object, ...]:
     return tuple(kept)
 
 
-@dataclass(slots=True)
-class _Basic:
+class _Basic(Struct):
     machine: Machine
     view: View
     span: Span

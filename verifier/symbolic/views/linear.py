@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr, Substitution

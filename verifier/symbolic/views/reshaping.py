@@ -8,7 +8,8 @@ are merged.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E

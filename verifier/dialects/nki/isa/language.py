@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from verifier.dialects.nki.isa.families import language
 from verifier.dialects.nki.isa.operators import ON_BITS

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Final, TypeAlias
 
 from verifier.dialects.nki.isa.shared import words
@@ -54,7 +54,7 @@ def admits(
 ) -> Operators:
     """``gone``: operators that it no longer has, with the generation."""
     found = Operators(role, operators, facts, needs or {}, ON_BITS, bits, unmixed, UNARY)
-    return replace(found, gone=gone or {})
+    return dataclasses.replace(found, gone=gone or {})
 
 
 def newer_unary(fact: str) -> _Needs:

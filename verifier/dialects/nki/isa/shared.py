@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final, TypeAlias
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from verifier.hardware import dtypes as dt
 from verifier.hardware.engines import Engine
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import QUADRANT, SCALE_ROWS
-from verifier.records import dataclass, replace
 from verifier.symbolic import expr as E
 from verifier.symbolic.effects import (
     ALL,
@@ -324,8 +326,7 @@ def _sizes(view: View, axes: Sequence[int]) -> list[Expr]:
     return [view.shape[k] for k in axes]
 
 
-@dataclass(frozen=True, slots=True)
-class _Match:
+class _Match(Struct, frozen=True):
     """Which element of a view goes along with each one of another, where its sizes ``fit``."""
 
     fits: Bool

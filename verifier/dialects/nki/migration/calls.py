@@ -11,13 +11,15 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from verifier.dialects.nki import isa, names, renames
 from verifier.dialects.nki.migration.changes import CALL, MEANING, Change, Edit, Place, Weight
 from verifier.dialects.nki.migration.text import Text, inserted
 from verifier.dialects.nki.signatures import lookup
 from verifier.dialects.nki.versions import GENERATIONS, newer, said
 from verifier.dialects.signature import Parameter, Signature
-from verifier.records import dataclass, replace
 from verifier.symbolic.roles import Takes
 
 #: numbers of enumerations up to 0.2, and the members that they are (NKI-M031)
@@ -70,8 +72,7 @@ _INSTEAD: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Given:
+class Given(Struct, frozen=True):
     """An argument, the parameter it is for, and where it stands; ``keyword`` None: by position."""
 
     parameter: Parameter
@@ -80,8 +81,7 @@ class Given:
     place: int
 
 
-@dataclass(frozen=True, slots=True)
-class Form:
+class Form(Struct, frozen=True):
     """A call as the generation reads it that it is written for."""
 
     call: ast.Call
@@ -213,8 +213,7 @@ def calls(text: Text, since: str, to: str, returned: Returned) -> Iterator[Chang
 # ----------------------------------------------------------------------------- parameters
 
 
-@dataclass(frozen=True, slots=True)
-class Fitted:
+class Fitted(Struct, frozen=True):
     """The arguments of a call for another signature: what is to be named, and what is left out."""
 
     named: tuple[tuple[Given, str], ...]

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, Literal, TypeAlias
 
-from verifier.records import dataclass, replace
+from msgspec import Struct
+from msgspec.structs import replace
+
 from verifier.source.ir import Span
 
 #: what a change is about: the rules that report them
@@ -22,8 +24,7 @@ Weight: TypeAlias = Literal["error", "warning", "note"]
 Place: TypeAlias = tuple[int, int]
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
+class Edit(Struct, frozen=True):
     """``text`` in place of a region: lines from 1, columns from 0, the end is exclusive."""
 
     start: Place
@@ -40,8 +41,7 @@ class Edit:
         return self.start <= other.start and other.end <= self.end
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """One place that the later generation does not take as it is.
 
     ``edits`` (none: nobody but the author can say) make of it what means the same there; ``title``

@@ -10,11 +10,13 @@ import ast
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from verifier.dialects.nki.migration.calls import Form
 from verifier.dialects.nki.migration.text import Text
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
-from verifier.records import dataclass, field, replace
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
@@ -30,8 +32,7 @@ Size = tuple[tuple[str, int], ...]
 Holds = Callable[[Bool, Operation], bool]
 
 
-@dataclass(frozen=True, slots=True)
-class Recipe:
+class Recipe(Struct, frozen=True):
     """What a call returned, in terms of its arguments.
 
     ``shape``: sizes of axes, 1 for none; ``like``: the argument that it has the whole shape of;
@@ -45,8 +46,7 @@ class Recipe:
     buffer: Buffer
 
 
-@dataclass(frozen=True, slots=True)
-class Stored:
+class Stored(Struct, frozen=True):
     """A store into a part of a tile: ``fits``: all axes are as long as those of the value;
     ``exact``: it holds the value bit by bit; ``sum_alone``: nothing but zeros and products of
     matrices is ever written to the tile."""
@@ -61,8 +61,7 @@ class Stored:
     sum_alone: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Visit:
+class Visit(Struct, frozen=True):
     """What a run says of an operation.
 
     ``recipe``: of what it returned. ``alike``: its tiles have one shape. ``kept``: the dtype that
@@ -86,8 +85,7 @@ class Visit:
     column: bool = False
 
 
-@dataclass(slots=True)
-class Visits:
+class Visits(Struct):
     """What is known of the operations at each place."""
 
     known: dict[Key, list[Visit]] = field(default_factory=dict)
@@ -120,8 +118,7 @@ def key_of(span: Span) -> Key:
 # ----------------------------------------------------------------------------- runs
 
 
-@dataclass(frozen=True, slots=True)
-class _Visitor:
+class _Visitor(Struct, frozen=True):
     operation: Operation
     target: Target
     holds: Holds
@@ -309,8 +306,7 @@ def _extents(view: View) -> list[Expr]:
     return [size for size in view.shape if not (size.is_const and size.const == 1)]
 
 
-@dataclass(frozen=True, slots=True)
-class _Reader:
+class _Reader(Struct, frozen=True):
     """:class:`verifier.symbolic.instruction.Reader` over values that have been read before."""
 
     api: str
@@ -339,8 +335,7 @@ class _Reader:
 # ----------------------------------------------------------------------------- text
 
 
-@dataclass(frozen=True, slots=True)
-class Allocation:
+class Allocation(Struct, frozen=True):
     """The texts of what ``nl.ndarray`` is given."""
 
     shape: str

@@ -11,6 +11,8 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from msgspec import Struct
+
 from verifier.dialects.nki import isa
 from verifier.dialects.nki.migration.calls import (
     Fitted,
@@ -29,7 +31,6 @@ from verifier.dialects.nki.migration.text import Text, inserted
 from verifier.dialects.nki.versions import said
 from verifier.dialects.signature import Signature
 from verifier.hardware.memories import Buffer
-from verifier.records import dataclass
 from verifier.source.ir import Span
 from verifier.symbolic.instruction import Trait
 
@@ -53,8 +54,7 @@ _HELP: Final = "since NKI 0.2 instructions return nothing: allocate a tile and p
 _BUFFERS: Final = {Buffer.SBUF: "sbuf", Buffer.PSUM: "psum"}
 
 
-@dataclass(frozen=True, slots=True)
-class Returning:
+class Returning(Struct, frozen=True):
     """Rewrites the calls of a file."""
 
     text: Text

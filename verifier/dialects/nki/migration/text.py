@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 
 from verifier.dialects.nki.generation import canonical, imported
 from verifier.dialects.nki.migration.changes import Change, Edit, Place
-from verifier.records import dataclass, field
 from verifier.source.ir import Span
 
 

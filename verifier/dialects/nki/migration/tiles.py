@@ -6,6 +6,8 @@ import ast
 from collections.abc import Iterator
 from typing import Final
 
+from msgspec import Struct
+
 from verifier.dialects.nki import isa
 from verifier.dialects.nki.migration.changes import CALL, MEANING, PYTHON, Change, Edit
 from verifier.dialects.nki.migration.results import Stored, Visit, Visits
@@ -16,7 +18,6 @@ from verifier.dialects.nki.versions import newer
 from verifier.hardware.capabilities import Capability
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import first_with
-from verifier.records import dataclass
 
 _ON_CHIP: Final = (Buffer.SBUF, Buffer.PSUM)
 _IN_PLACE: Final = {ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply"}
@@ -26,8 +27,7 @@ _METHODS: Final = {"broadcast_to": "broadcast_to", "expand_dims": "expand_dims",
 _GONE: Final = frozenset({*_METHODS, "assert_shape", "itemsize"})
 
 
-@dataclass(frozen=True, slots=True)
-class Tiles:
+class Tiles(Struct, frozen=True):
     """The changes of a file that is written for Beta 1, inner expressions first."""
 
     text: Text

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from verifier.dialects.okk.isa import shapes
 from verifier.dialects.okk.isa.shapes import Shape
 from verifier.hardware.engines import Engine
 from verifier.hardware.memories import Buffer
-from verifier.records import dataclass, replace
 from verifier.symbolic import expr as E
 from verifier.symbolic.effects import (
     ALL,
@@ -47,8 +49,7 @@ _LOCAL: Final = In((Buffer.LOCAL,), ())
 _SYSTEM: Final = In((Buffer.HBM,), ())
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Struct, frozen=True):
     """A parameter, and what becomes of the operand."""
 
     role: Role

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from verifier.dialects.ppl.isa.shared import Part
 from verifier.symbolic import expr as E

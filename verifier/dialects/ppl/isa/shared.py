@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from verifier.hardware import dtypes as dt
 from verifier.hardware.capabilities import Capability
 from verifier.hardware.engines import Engine
 from verifier.hardware.memories import Buffer
-from verifier.records import dataclass, replace
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.effects import ALWAYS, Call, Decides, Effect, Footprint, Reads, When, Writes
@@ -68,8 +70,7 @@ _OTHER_NAMES: Final[Mapping[str, tuple[str, ...]]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Struct, frozen=True):
     """A parameter, and what becomes of the operand."""
 
     role: Role
@@ -267,8 +268,7 @@ def repeated(fact: str = "TPU-A09", of: str = "dst") -> Elements:
 # ----------------------------------------------------------------------------- results
 
 
-@dataclass(frozen=True, slots=True)
-class Joined:
+class Joined(Struct, frozen=True):
     """A tensor of the sizes that the operands have together, of the first one's type.
 
     ``typed``: the argument that may say another type; ``aligned``: the one that says the layout.

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from verifier.dialects.ppl.isa.fates import of_planes
 from verifier.dialects.ppl.isa.shared import (

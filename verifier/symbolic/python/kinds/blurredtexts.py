@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from verifier.records import dataclass
+from msgspec import Struct
+
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.machine import Call
@@ -17,8 +18,7 @@ from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import Opaque, OpaqueOf
 
 
-@dataclass(frozen=True, slots=True)
-class TextMethod:
+class TextMethod(Struct, frozen=True):
     """A method of a text that is not known."""
 
     text: OpaqueOf
@@ -61,8 +61,7 @@ def _is_texts(vm: VM, value: object) -> bool:
 _Test = Callable[[VM, object], bool]
 
 
-@dataclass(frozen=True)
-class _Shape:
+class _Shape(Struct, frozen=True):
     """Arguments that a method takes without an error, and what of a type comes of them."""
 
     result: str

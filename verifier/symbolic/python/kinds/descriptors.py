@@ -6,7 +6,9 @@ import types
 import typing
 from typing import Any, Final
 
-from verifier.records import dataclass, replace
+from msgspec import Struct
+from msgspec.structs import replace
+
 from verifier.source.ir import Span
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.machine import Call
@@ -29,23 +31,20 @@ from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import Opaque, OpaqueOf, unsure
 
 
-@dataclass(frozen=True, slots=True)
-class Union:
+class Union(Struct, frozen=True):
     """``int | None``: one of several types."""
 
     members: tuple[object, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class NewType:
+class NewType(Struct, frozen=True, eq=False):
     """``typing.NewType(name, of)``: a name for a type, which gives back what it is called with."""
 
     name: object
     of: object
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class TypeForm:
+class TypeForm(Struct, frozen=True, eq=False):
     """A name of ``typing`` that is no class, a type variable, or what brackets make of one."""
 
     name: str

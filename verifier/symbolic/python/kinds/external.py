@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Collection, Iterable
-from dataclasses import replace
 from types import ModuleType
 from typing import Any, Final
+
+from msgspec.structs import replace
 
 from verifier.hardware import dtypes as dt
 from verifier.source import standard

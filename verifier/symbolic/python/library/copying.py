@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from verifier.source.ir import Span
 from verifier.symbolic.expr import Bool, Expr

@@ -6,7 +6,8 @@ import dataclasses
 import types
 from typing import Any, Final
 
-from verifier.records import dataclass
+from msgspec import Struct
+
 from verifier.source import ir
 from verifier.source.ir import Span
 from verifier.source.outline import BindingKind
@@ -33,8 +34,7 @@ _QUOTED: Final[dict[str, object]] = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Missing:
+class Missing(Struct, frozen=True):
     """``dataclasses.MISSING``: what stands for no default."""
 
 
@@ -59,8 +59,7 @@ class MissingKind(Kind[VM]):
 KINDS: Final[dict[type, Kind[VM]]] = {Missing: MissingKind()}
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(Struct, frozen=True):
     """What ``@dataclass(...)`` was told."""
 
     init: bool = True
@@ -74,8 +73,7 @@ class Options:
     slots: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(Struct, frozen=True):
     """A field; ``shown`` is the object that the program sees, which keeps its default."""
 
     name: str

@@ -5,8 +5,9 @@ from __future__ import annotations
 import dataclasses
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from verifier.source.ir import Span
 from verifier.symbolic.python import attributes, hierarchy
@@ -41,7 +42,7 @@ _ORDER: Final = {"__lt__": "<", "__le__": "<=", "__gt__": ">", "__ge__": ">="}
 
 
 def _dataclass(vm: VM, span: Span, cls: object = None, /, **options: object) -> object:
-    known = {field.name for field in dataclasses.fields(Options)}
+    known = set(Options.__struct_fields__)
     unknown = [name for name in options if name not in known]
     if unknown or not all(isinstance(value, bool) for value in options.values()):
         what = f"`dataclass({', '.join(options)})` is not followed"

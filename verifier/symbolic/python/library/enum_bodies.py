@@ -6,7 +6,9 @@ import enum
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from verifier.records import dataclass, field, replace
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from verifier.source.ir import Span
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.python import hierarchy
@@ -51,8 +53,7 @@ _WRAPPERS: Final = tuple(
 )
 
 
-@dataclass(slots=True)
-class Members:
+class Members(Struct):
     """The members of an enumeration by name, aliases too; ``own`` are those that are none."""
 
     by_name: dict[str, Ref] = field(default_factory=dict)

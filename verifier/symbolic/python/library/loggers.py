@@ -6,7 +6,8 @@ import logging
 from collections.abc import Sequence
 from typing import Any, Final
 
-from verifier.records import dataclass
+from msgspec import Struct
+
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool
@@ -22,8 +23,7 @@ from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import ExternalRef, Opaque
 
 
-@dataclass(frozen=True, slots=True)
-class Logger:
+class Logger(Struct, frozen=True):
     """A logger: there is one of each name."""
 
     name: str

@@ -6,7 +6,8 @@ import sys
 from collections.abc import Mapping
 from typing import Any, Final
 
-from verifier.records import dataclass
+from msgspec import Struct
+
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool
@@ -26,8 +27,7 @@ from verifier.symbolic.values import Opaque, OpaqueOf
 _CHANGED: Final = "environment changed"
 
 
-@dataclass(frozen=True, slots=True)
-class Environment:
+class Environment(Struct, frozen=True):
     """``os.environ``. What is set there is not known: it is assumed that nothing is."""
 
 
