@@ -16,6 +16,7 @@ from tests.test_architecture import module_name, our_files, parsed, sources
 #: names that are used by what is not here: by other libraries, by callers of this one
 KEPT = {
     "rules.rows.frames.Row": "tests check and run the rows of the catalogue",
+    "tests.commands.Command": "subprocess finds what it overrides by these names",
     "verifier.cli.main.LazyGroup": "click asks for commands by these names",
     "verifier.cli.output.STATUSES": "the table of verifier/cli/README.md",
     "verifier.engine.analysis.analyze_source": "for those who use this as a library",

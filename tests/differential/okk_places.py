@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from math import prod
 
+from msgspec import structs
+
 from tests.differential.kernels import Shape
 from verifier.dialects.names import OKK
 from verifier.dialects.okk.operands import tensor
@@ -149,7 +151,7 @@ class Placing:
                 StorageKind.INPUT,
             )
             address = SystemAddress(storage, E.const(0))
-        operation = replace(
+        operation = structs.replace(
             self.operation,
             operands={
                 **self.operation.operands,

@@ -268,4 +268,4 @@ def test_what_is_shown_is_what_does_not_fit() -> None:
     body += "\n    assert F <= 2000 and P <= 57000\n    use(big(P))"
     result = analyze_source(KERNEL.format(body=body))
     (found,) = (d for d in result.diagnostics if d.rule == "sbuf-capacity")
-    assert found.notes[0] == "live bytes per partition is 4*x.shape[0] = 212996"
+    assert found.notes[0] == "live bytes per partition is 4*P = 212996"

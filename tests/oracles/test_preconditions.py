@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import random
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from tests.oracles import preconditions
 from tests.oracles.admitted import Totals
@@ -48,7 +49,7 @@ def test_a_wrong_precondition_is_seen(
 
     def swapped(bounds: preconditions.Bounds, model: Model) -> preconditions.Side | None:
         side = real(bounds, model)
-        return side and replace(side, inside=not side.inside)
+        return side and dataclasses.replace(side, inside=not side.inside)
 
     monkeypatch.setattr(preconditions.Bounds, "of", swapped)
     totals = _totals(tmp_path, 24)

@@ -37,7 +37,7 @@ def kernel(target: str, status: Status = "violated", preset: str = "") -> Kernel
 
 def finding(verdict: Verdict, *targets: str, rule: str = "partition-extent") -> Diagnostic:
     return Diagnostic(
-        *(rule, rule, "warning", verdict, "possibly too large", Span("k.py", 6, 4, 6, 9)),
+        *(rule, rule, "warning", verdict, "possible: too large", Span("k.py", 6, 4, 6, 9)),
         kernel="scale",
         claim="too large",
         counterexample={"x.shape": [129, 7]},
@@ -63,10 +63,10 @@ def test_a_finding_is_asked_of_a_kernel_that_it_holds_for() -> None:
 @pytest.mark.parametrize(
     ("before", "status", "verdict", "severity", "message"),
     [
-        ("sometimes", "confirmed", "sometimes", "warning", "possibly too large"),
+        ("sometimes", "confirmed", "sometimes", "warning", "possible: too large"),
         ("unknown", "confirmed", "sometimes", "warning", "too large"),
-        ("sometimes", "diverged", "unknown", "note", "not borne out: possibly too large"),
-        ("sometimes", "unsupported", "sometimes", "warning", "possibly too large"),
+        ("sometimes", "diverged", "unknown", "note", "not borne out: possible: too large"),
+        ("sometimes", "unsupported", "sometimes", "warning", "possible: too large"),
     ],
 )
 def test_a_finding_says_what_came_of_it(

@@ -10,7 +10,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from verifier.engine import unknowns
-from verifier.engine.conditions import Item, Normal, alike, conjuncts, is_limit
+from verifier.engine.conditions import alike, conjuncts, is_limit
 from verifier.engine.instances import EachTrip
 from verifier.engine.obligations import Obligation, known_at, known_of_trips, simplify
 from verifier.engine.weakest import Weakest, of_given, of_inputs, weakest
@@ -453,19 +453,17 @@ class Discharger:
         limits = not obligation.rule.silent
         demands = (a.condition for a in self.run.trace.assumptions if a.kind in SAID)
         said = [part for demand in demands for part in conjuncts(demand)]
+        wanted = list(conjuncts(condition))
+        return any(
+            any(alike(part, other) for other in said)
+            and (limits or not is_limit(part))
+            and not self._follows(part, [*wanted[:position], *wanted[position + 1 :]])
+            for position, part in enumerate(wanted)
+        )
 
-        def less(wanted: Sequence[Bool]) -> bool:
-            parts = [part for each in wanted for part in conjuncts(each)]
-            return any(
-                alike(part, other) and (limits or not is_limit(part))
-                for part in parts
-                for other in said
-            )
-
-        if not less((condition,)):
-            return False
-        items = Normal(self.admitted, self.solver).form([Item(condition, (0,))])
-        return less([item.condition for item in items])
+    def _follows(self, part: Bool, others: Sequence[Bool]) -> bool:
+        """Whether what is asserted and the other conditions say it anyhow."""
+        return self.solver.check(Query((*self.admitted, *others), part)).proved
 
     def _weakest(self, obligation: Obligation) -> Weakest | None:
         """The condition on the inputs under which an obligation holds, beside what is learned."""

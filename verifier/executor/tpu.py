@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from msgspec import Struct, field
-from msgspec.structs import fields, replace
+from msgspec.structs import replace
 
 from verifier.executor.access import NotConcreteError, integer
 from verifier.executor.findings import UnsupportedError
@@ -155,7 +155,7 @@ def allocated(machine: ConcreteMachine, storage: Storage, span: Span) -> View:
 
 #: batches and channels say which lanes a tensor lies in
 _LANE_AXES: Final = 2
-_FIELDS: Final = tuple(each.name for each in fields(Storage))
+_FIELDS: Final = Storage.__struct_fields__
 
 
 def _fresh(machine: ConcreteMachine, size: int) -> ByteMemory:

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from msgspec import Struct
-from msgspec.structs import fields
 
 from verifier.configuration.model import Overrides
 
@@ -57,8 +56,8 @@ def read(said: object, before: Options | None = None) -> tuple[Options, list[str
         return options, []
     if not isinstance(said, Mapping):
         return options, ["the settings of tilelint are not a table"]
-    known = {_camel(field.name): field.name for field in fields(Options)}
-    values: dict[str, Any] = {field.name: getattr(options, field.name) for field in fields(Options)}
+    known = {_camel(name): name for name in Options.__struct_fields__}
+    values: dict[str, Any] = {name: getattr(options, name) for name in Options.__struct_fields__}
     problems = []
     for key, value in said.items():
         name = known.get(str(key), str(key))

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Sequence
 from enum import Enum
 
 from msgspec import Struct, field
-from msgspec.structs import fields
 
 
 class Span(Struct, frozen=True):
@@ -42,7 +41,7 @@ def children(node: Node) -> Iterator[Node]:
     kind = type(node)
     names = _FIELDS.get(kind)
     if names is None:
-        names = tuple(f.name for f in fields(kind) if f.name not in ("span", "name_span"))
+        names = tuple(f for f in kind.__struct_fields__ if f not in ("span", "name_span"))
         names = tuple("body" if name == "block" else name for name in names)
         _FIELDS[kind] = names
     for name in names:

@@ -6,7 +6,6 @@ import ast
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
-from msgspec.structs import fields
 
 from verifier.source.effects import never_runs, root_name
 from verifier.source.nodes import below, walk
@@ -49,7 +48,7 @@ class Reading(Struct, frozen=True):
 
     def spelled(self) -> str:
         """All of it as a text, the same one in each process."""
-        values = (getattr(self, field.name) for field in fields(self))
+        values = (getattr(self, name) for name in self.__struct_fields__)
         return repr([sorted(v) if isinstance(v, frozenset) else v for v in values])
 
 

@@ -182,7 +182,10 @@ class State(Numbering):
         """What follows on the path runs only where ``condition`` holds: else Python ends the run.
 
         It narrows no path: what such a run would have done is not missing, nobody comes to miss it.
+        A condition on what is not known is left out, on which all that follows would hang.
         """
+        if any(symbol.origin in E.OPEN for symbol in condition.free()):
+            return
         guard = E.and_(*self._path, *(loop.within for loop in self._loops))
         condition = E.implies(guard, condition)
         kind, order = AssumptionKind.SURVIVED, self.next_order()
