@@ -218,7 +218,6 @@ def _read_check(read: Read, origin: Read, table: Index, predicate: Bool, reason:
         reason=reason,
         path=(*access.path, *access.given),
         order=access.order,
-        follows=(first.span, *(write.span for write in uses.writes)),
     )
 
 

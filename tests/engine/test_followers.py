@@ -109,11 +109,15 @@ def errors(folder: Path, text: str) -> list[str]:
         (HEAD + NEXT_OF_LIST.replace("WIDTH", "80"), "list-index"),
         (HEAD + KEY, "missing-key"),
         (HEAD + SWAPPED, "slice-bounds"),
-        (REBOUND, "beta1-scope"),
     ],
 )
 def test_what_comes_of_a_fault_is_not_told(tmp_path: Path, text: str, rule: str) -> None:
     assert errors(tmp_path, text) == [rule]
+
+
+def test_a_fault_of_the_device_hides_no_other(tmp_path: Path) -> None:
+    """The program goes on behind it, and a run shows both."""
+    assert errors(tmp_path, REBOUND) == ["beta1-scope", "uninitialised-read"]
 
 
 def test_what_no_input_comes_to_is_right_where_it_is_mended(tmp_path: Path) -> None:

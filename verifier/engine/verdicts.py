@@ -135,7 +135,7 @@ def gathered(verdicts: list[Verdict]) -> list[Verdict]:
 def _without_followers(verdicts: list[Verdict]) -> list[Verdict]:
     """The verdicts without what comes of an operand that no input gets past.
 
-    What would have been written or read there is not known before it is mended.
+    What would have been written there is not known before it is mended.
     """
     fatal = [
         v.obligation.check.span
