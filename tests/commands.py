@@ -24,7 +24,7 @@ from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import IO, TYPE_CHECKING, Any, Final
 from unittest import mock
 
 import rules
@@ -108,6 +108,10 @@ class Command(subprocess.Popen[str]):
 
     # What `Popen` leaves to those who start a process in another way: 3.10 to 3.13 agree.
 
+    if TYPE_CHECKING:  # its own, which its types leave out
+
+        def _close_pipe_fds(self, *descriptors: int) -> None: ...
+
     def _execute_child(self, *given: Any) -> None:
         # pairs of descriptors, this process has -1 where it goes on with its own
         into, into_here, out_here, out, err_here, err = given[10:16]
@@ -115,9 +119,7 @@ class Command(subprocess.Popen[str]):
         self._started = Started(starter(ROOT, self._editor), self._request, streams)
         self.pid = self._started.pid
         self._child_created = True
-        self._close_pipe_fds(  # type: ignore[attr-defined]
-            into, into_here, out_here, out, err_here, err
-        )
+        self._close_pipe_fds(into, into_here, out_here, out, err_here, err)
 
     def _internal_poll(self, _deadstate: int | None = None) -> int | None:
         if self.returncode is None and self._started is not None:

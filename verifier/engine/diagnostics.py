@@ -73,7 +73,7 @@ def build(
         if lines:
             listed = ", ".join(map(str, lines[:8])) + (", ..." if len(lines) > 8 else "")
             notes.append(f"the same inputs break it at line {listed}; this is the tightest place")
-    assertion = check.assertion if kind != "always" else ""
+    assertion = in_own_names(check.assertion, names) if kind != "always" else ""
     if verdict.precondition is not None and verdict.precondition is not E.FALSE:
         # a formula that is shortened, or that nobody can read, is none to write
         advised = wanted is not None and "..." not in pretty(wanted)
@@ -100,7 +100,7 @@ def build(
         ),
         undecided=in_own_names(verdict.reason, names) if unknown else "",
         help=tuple(in_own_names(text, names) for text in check.help),
-        assertion=in_own_names(assertion, names),
+        assertion=assertion,
         targets=(target,),
         part=part,
     )

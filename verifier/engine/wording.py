@@ -22,7 +22,8 @@ def own_names(run: Run) -> dict[Sym, str]:
 def in_own_names(text: str, names: Mapping[Sym, str]) -> str:
     """A text with the kernel's names for its sizes: ``R`` for ``x.shape[0]``."""
     for symbol, own in names.items():
-        text = re.sub(rf"(?<![\w.]){re.escape(symbol.name)}(?![\w.\[])", own, text)
+        if symbol.name in text:
+            text = re.sub(rf"(?<![\w.]){re.escape(symbol.name)}(?![\w.\[])", own, text)
     return text
 
 
