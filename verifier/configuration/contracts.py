@@ -77,6 +77,7 @@ class Either(Struct, frozen=True):
     other: Expression
 
 
+Leaf: TypeAlias = Name | Extent | ItemSize | Programs
 Expression: TypeAlias = (
     Int | Name | Extent | ItemSize | Programs | Negate | Binary | Extreme | Either
 )

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Final
+from collections.abc import Iterator, Sequence
 
 from verifier.configuration import contracts as tree
 from verifier.configuration import showing
 from verifier.configuration.contracts import Contract
 from verifier.configuration.suggestions import did_you_mean
-from verifier.engine import contract_signs
+from verifier.engine import contract_terms
+from verifier.engine.contract_signs import Signs
 from verifier.hardware import dtypes as dt
 from verifier.source import ir
 from verifier.symbolic import expr as E
@@ -35,15 +35,6 @@ from verifier.symbolic.python.pins import (
     item_path,
 )
 from verifier.symbolic.tensors import DType
-
-_COMPARED: Final[Mapping[tree.Comparator, Callable[[Expr, Expr], Bool]]] = {
-    "==": E.eq,
-    "!=": E.ne,
-    "<": E.lt,
-    "<=": E.le,
-    ">": E.gt,
-    ">=": E.ge,
-}
 
 
 class Effect:
@@ -106,8 +97,7 @@ class Effect:
     def _bind_sizes(self, contract: Contract) -> None:
         """A name that is no parameter stands for the first size or integer that it is alone."""
         for path, spec in inputs_of(contract):
-            options = spec.options if isinstance(spec, tree.ChoiceSpec) else (spec,)
-            tensors = [option for option in options if isinstance(option, tree.TensorSpec)]
+            tensors = _tensors(spec)
             for axis, size in enumerate(tensors[0].shape or () if tensors else ()):
                 if isinstance(size, tree.Name) and self._is_new(size):
                     self._names[size.id] = E.symbol(f"{path}.shape[{axis}]", lo=1)
@@ -121,33 +111,31 @@ class Effect:
         """The inputs that may be negative: the kernel's text says so, or the contract does."""
         found = {name for each in definitions for name in signs.negatives(each)}
         found |= {name for name, param in self._params.items() if _is_negative(param.default)}
-        known: dict[str, contract_signs.Range] = {}
-        homes: dict[str, str] = {}
         said = dict(inputs_of(contract))
-        for name in self._parameters:
-            if name not in said or _is_number(said[name]):
-                known[name] = contract_signs.ANY if name in found else contract_signs.COUNT
-                homes[name] = name
-        sizes: set[str] = set()
+        homes = {name: name for name in self._parameters}
+        homes = {n: n for n in homes if n not in said or _is_number(said[n])}
+        sizes = {
+            size.id
+            for spec in said.values()
+            for tensor in _tensors(spec)
+            for size in tensor.shape or ()
+            if isinstance(size, tree.Name)
+        }
+        signed: set[str] = set()
         for path, spec in said.items():
-            options = spec.options if isinstance(spec, tree.ChoiceSpec) else (spec,)
-            for option in options:
-                if isinstance(option, tree.TensorSpec):
-                    sizes.update(s.id for s in option.shape or () if isinstance(s, tree.Name))
             if isinstance(spec, tree.IntSpec) and isinstance(spec.value, tree.Name):
-                name = spec.value.id
-                if name not in known and name not in sizes:
-                    known[name] = contract_signs.ANY if path in found else contract_signs.COUNT
-                    homes[name] = path
+                if spec.value.id not in sizes:
+                    homes.setdefault(spec.value.id, path)
             elif isinstance(spec, tree.RangeSpec) and _is_known(spec.lower):
-                known[path] = contract_signs.ANY  # what it may be is said
-        admitted = contract_signs.admitted(contract.conditions, known)
-        found |= {homes[name] for name in admitted}
+                signed.add(path)  # what it may be is said
+        signed |= {name for name, path in homes.items() if path in found}
+        known = Signs(homes.keys() - signed, signed)
+        found |= {homes[name] for name in known.admitted(contract.conditions)}
         for path, spec in said.items():
             value = spec.lower if isinstance(spec, tree.RangeSpec) else None
             value = spec.value if isinstance(spec, tree.IntSpec) else value
             if value is not None and not isinstance(value, tree.Name):
-                if contract_signs.least(value, known) < 0:
+                if known.may_be_negative(value):
                     found.add(path)
         return frozenset(found)
 
@@ -162,33 +150,18 @@ class Effect:
     # -- integers ------------------------------------------------------------------------
 
     def _expr(self, node: tree.Expression) -> Expr:
-        if isinstance(node, tree.Int):
-            return E.const(node.value)
-        if isinstance(node, tree.Name):
-            return self._number(node.id)
-        if isinstance(node, tree.Extent):
-            return self._extent(node)
-        if isinstance(node, tree.ItemSize):
-            return self._dtype(node.tensor).itemsize
-        if isinstance(node, tree.Programs):
-            if self.grid is not None:
-                return E.const(self.grid[node.axis] if node.axis < len(self.grid) else 1)
-            return E.symbol(f"num_programs({node.axis})", 1, origin=E.Origin.GRID)
-        if isinstance(node, tree.Negate):
-            return -self._expr(node.operand)
-        if isinstance(node, tree.Extreme):
-            least = node.function == "min"
-            return (E.minimum if least else E.maximum)(*map(self._expr, node.args))
-        if isinstance(node, tree.Either):
-            return E.ite(self._bool(node.test), self._expr(node.then), self._expr(node.other))
-        left, right = self._expr(node.left), self._expr(node.right)
-        if node.op == "+":
-            return left + right
-        if node.op == "-":
-            return left - right
-        if node.op == "*":
-            return left * right
-        return left // right if node.op == "//" else left % right
+        return contract_terms.integer(node, self._leaf, self._bool)
+
+    def _leaf(self, leaf: tree.Leaf) -> Expr:
+        if isinstance(leaf, tree.Name):
+            return self._number(leaf.id)
+        if isinstance(leaf, tree.Extent):
+            return self._extent(leaf)
+        if isinstance(leaf, tree.ItemSize):
+            return self._dtype(leaf.tensor).itemsize
+        if self.grid is not None:
+            return E.const(self.grid[leaf.axis] if leaf.axis < len(self.grid) else 1)
+        return E.symbol(f"num_programs({leaf.axis})", 1, origin=E.Origin.GRID)
 
     def _number(self, path: str) -> Expr:
         """The integer that a name stands for.
@@ -270,9 +243,7 @@ class Effect:
 
     def _bool(self, said: tree.Condition) -> Bool:
         if isinstance(said, tree.Comparison):
-            operands = [self._expr(operand) for operand in said.operands]
-            compared = zip(said.ops, operands, operands[1:], strict=False)
-            return E.and_(*(_COMPARED[op](a, b) for op, a, b in compared))
+            return E.and_(*contract_terms.compared(said, self._expr))
         if isinstance(said, tree.OfDType):
             found = self._dtype(said.tensor).among(dt.codes(*said.dtypes))
             return E.not_(found) if said.negated else found
@@ -390,7 +361,7 @@ class Effect:
             return FlagPin()
         if len({_plain(option) for option in spec.options}) < len(spec.options):
             raise ContractMismatchError(f"`{path}`: some of {showing.spec(spec)} are equal")
-        tensors = [option for option in spec.options if isinstance(option, tree.TensorSpec)]
+        tensors = _tensors(spec)
         if len(tensors) > 1:
             raise ContractMismatchError(f"`{path}` is at most one tensor: {showing.spec(spec)}")
         options = []
@@ -436,6 +407,12 @@ def _parts(path: str, spec: tree.Spec) -> Iterator[tuple[str, tree.Spec]]:
     elif isinstance(spec, tree.ObjectSpec):
         yield from ((argument_path(path, k), item) for k, item in enumerate(spec.arguments))
         yield from ((argument_path(path, item.name), item.spec) for item in spec.keywords)
+
+
+def _tensors(spec: tree.Spec) -> Sequence[tree.TensorSpec]:
+    """The tensors that an input may be."""
+    options = spec.options if isinstance(spec, tree.ChoiceSpec) else (spec,)
+    return [option for option in options if isinstance(option, tree.TensorSpec)]
 
 
 def _single(spec: tree.Spec) -> ValuePin | NamedPin | None:
