@@ -125,10 +125,11 @@ register(
         family="migration",
         summary="a later generation means the same by a call",
         reason=(
-            "Where parameters traded places, or a default is another one, the later generation "
-            "takes the call and does something else: nobody is told."
+            "Where parameters traded places, a default is another one, or an engine that was asked "
+            "for in vain is heeded, the later generation takes the call and does something else: "
+            "nobody is told."
         ),
-        facts=(*("NKI-M010", "NKI-M031", "NKI-M033", "NKI-M055", "NKI-M071", "NKI-M075"),),
+        facts=tuple(f"NKI-M{number:03}" for number in (10, 31, 33, 55, 71, 75, 98)),
         on=On.TEXT,
         silent=True,
         replayed=COMPILED,

@@ -360,6 +360,18 @@ MEANINGS: Final = (
         "w = nl.equal(t, u)",
         "w = nl.equal(t, u, dtype=nl.bool_)",
     ),
+    *(
+        _body(
+            "M098",
+            api,
+            "w = nl.ndarray((32, 32), dtype=nl.float32, buffer=nl.sbuf)\n"
+            f"nisa.nc_transpose(dst=w, data=t[0:32, 0:32], engine=nisa.engine.{engine})",
+            "w = nl.ndarray((32, 32), dtype=nl.float32, buffer=nl.sbuf)\n"
+            "nisa.nc_transpose(dst=w, data=t[0:32, 0:32], engine=nisa.engine.unknown)",
+            to,
+        )
+        for api, engine, to in (("0.2", "vector", "0.4"), ("0.3", "tensor", _LATEST))
+    ),
 )
 
 _BELOW: Final = "\n\ndef run(x):\n    return {}\n"

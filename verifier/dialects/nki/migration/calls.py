@@ -195,6 +195,7 @@ def calls(text: Text, since: str, to: str, returned: Returned) -> Iterator[Chang
         if form is None:
             continue
         yield from _arguments(text, form, to)
+        yield from _heeded(text, form, to)
         if all(given.parameter in signature.parameters for given in form.given) and (
             form.signature.parameters == signature.parameters
         ):
@@ -494,6 +495,28 @@ def _numbered(text: Text, form: Form, given: Given, kind: str, to: str) -> Chang
         f"write `{new}`" if new else "",
         (Edit(text.start(given.value), text.end(given.value), new),) if new else (),
     )
+
+
+def _heeded(text: Text, form: Form, to: str) -> Iterator[Change]:
+    """An engine that was asked for in vain, and is taken at its word (NKI-M098)."""
+    instruction = isa.find(form.name)
+    given = next((g for g in form.given if g.parameter.name == "engine"), None)
+    engines = None if instruction is None else instruction.engines
+    if engines is None or given is None or is_default(given):
+        return
+    if form.signature.generation in engines.unheeded and to not in engines.unheeded:
+        yield Change(
+            MEANING,
+            text.span(given.keyword or given.value),
+            f"`{text.written(form.call.func)}` runs on the engine that it names in {said(to)}, "
+            f"with the limits of that engine; in {said(form.signature.generation)} the name has "
+            "no effect: nobody is told",
+            "error",
+            ("NKI-M098",),
+            ("leave `engine=` out, which runs it where it ran before",),
+            _REMOVE.format("engine"),
+            without(text, form.call, [given]) if given.keyword is not None else (),
+        )
 
 
 # ----------------------------------------------------------------------------- places in a call
