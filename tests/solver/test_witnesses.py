@@ -79,3 +79,20 @@ def test_they_are_the_same_in_each_run() -> None:
         return out
 
     assert told() == told()
+
+
+def test_searches_in_vain_become_rare(monkeypatch: pytest.MonkeyPatch) -> None:
+    systems.setup()
+    m, n = map(systems.symbol, ("m", "n"))
+    tried: list[object] = []
+
+    def in_vain(_: Search, facts: object, *__: object) -> None:
+        tried.append(facts)
+
+    witnesses = Witnesses(Search())
+    facts = (E.ge(m, 0),)
+    assert witnesses.sides(facts, E.ge(m, 0)) == (True, False)
+    monkeypatch.setattr(Search, "model", in_vain)
+    for k in range(100):
+        witnesses.look(facts, E.eq(m * n, 101 + k))
+    assert 0 < len(tried) < 20

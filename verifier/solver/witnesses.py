@@ -17,7 +17,7 @@ from verifier.symbolic.expr import Bool, Sym
 _MOST = 32
 #: facts looked at on the way to one near by, and to one that may be far away
 _NEAR, _FAR = 100, 1000
-#: fact sets at most for which none is looked for after one was not found
+#: searches at most that are left out after one was in vain
 _PAUSE = 31
 #: fact sets whose assignments are remembered
 _REMEMBERED = 512
@@ -85,13 +85,29 @@ def _within(sym: Sym, value: int) -> int:
     return value if sym.hi is None else min(value, sym.hi)
 
 
+class _Patience:
+    """Whether a kind of search is worth another try: ever more rarely while all are in vain."""
+
+    def __init__(self) -> None:
+        self._asked = self._pause = 0
+
+    def is_due(self) -> bool:
+        self._asked += 1
+        return self._asked >= self._pause
+
+    def learn(self, *, found: bool) -> None:
+        """What came of a try."""
+        self._asked = 0
+        self._pause = 0 if found else min(2 * self._pause + 1, _PAUSE)
+
+
 class Witnesses:
     """The assignments of one kernel."""
 
     def __init__(self, search: Search) -> None:
         self._search = search
         self._pool = [_Assignment(number, {}, {}) for number in range(len(_SIZES))]
-        self._asked = self._pause = 0
+        self._mending, self._looking = _Patience(), _Patience()
         self._found: dict[tuple[Bool, ...], list[_Assignment]] = {}
 
     def sides(self, facts: tuple[Bool, ...], condition: Bool) -> tuple[bool, bool]:
@@ -104,14 +120,19 @@ class Witnesses:
         return True in seen, False in seen
 
     def look(self, facts: tuple[Bool, ...], goal: Bool) -> None:
-        """Look for one that meets the facts and a goal, near to those that meet the facts."""
+        """Look for one that meets the facts and a goal, near to those that meet the facts.
+
+        A search costs several times what a proof does that fails.
+        """
         admitted = self._admitted(facts)
-        for one in admitted[-2:]:
-            found = one.repaired(self._search, (*facts, goal), _NEAR)
-            if found is not None:
-                self._keep(found)
-                admitted.append(found)
-                return
+        if not admitted or not self._looking.is_due():
+            return
+        near = (one.repaired(self._search, (*facts, goal), _NEAR) for one in admitted[-2:])
+        found = next((one for one in near if one is not None), None)
+        self._looking.learn(found=found is not None)
+        if found is not None:
+            self._keep(found)
+            admitted.append(found)
 
     def _keep(self, one: _Assignment) -> None:
         if len(self._pool) >= _MOST:
@@ -131,20 +152,14 @@ class Witnesses:
         return found
 
     def _mended(self, facts: tuple[Bool, ...]) -> list[_Assignment]:
-        """One that meets the facts, made of the one that breaks the fewest of them.
-
-        Where that has failed again and again it is tried ever more rarely.
-        """
-        self._asked += 1
-        if self._asked < self._pause:
+        """One that meets the facts, made of the one that breaks the fewest of them."""
+        if not self._mending.is_due():
             return []
         broken = [sum(not one.holds(fact) for fact in facts) for one in self._pool]
         found = self._pool[broken.index(min(broken))].repaired(self._search, facts, _FAR)
-        self._asked = 0
+        self._mending.learn(found=found is not None)
         if found is None:
-            self._pause = min(2 * self._pause + 1, _PAUSE)
             return []
-        self._pause = 0
         self._keep(found)
         return [found]
 

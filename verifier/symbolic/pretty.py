@@ -37,10 +37,12 @@ _BYTES: Final = "itemsize"
 _FLIPPED: Final = {"<=": ">=", "<": ">", "==": "==", "!=": "!="}
 
 
+@lru_cache(maxsize=1024)
 def pretty(term: Expr | Bool) -> str:
     """The term as a user would write it; one line, no terms of the solver.
 
-    Of very large terms the end is left out (``...``).
+    Of very large terms the end is left out (``...``). A helper that is called again and again
+    checks the same terms each time: what they read is remembered.
     """
     return _Printer(_LARGEST, {})._whole(term)
 
