@@ -7,6 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from verifier.solver import Solver
+from verifier.solver.frames import Frame
 from verifier.solver.search import Search
 from verifier.solver.witnesses import Witnesses
 from verifier.symbolic import expr as E
@@ -96,3 +97,23 @@ def test_searches_in_vain_become_rare(monkeypatch: pytest.MonkeyPatch) -> None:
     for k in range(100):
         witnesses.look(facts, E.eq(m * n, 101 + k))
     assert 0 < len(tried) < 20
+
+
+def test_cases_of_the_same_facts_are_distinguished_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    systems.setup()
+    m, n, k = map(systems.symbol, ("m", "n", "s"))
+    facts = (E.or_(E.ge(m, n), E.ge(k, n)), E.ne(m, k), E.le(m * k, 7))
+    solver, copies, made = Solver(), Frame.copy, list[Frame]()
+
+    def counted(frame: Frame) -> Frame:
+        made.append(frame)
+        return copies(frame)
+
+    monkeypatch.setattr(Frame, "copy", counted)
+    monkeypatch.setattr(Witnesses, "sides", lambda *_: (False, False))
+    goal = E.le(m * n, k)
+    assert solver.decide(facts, goal) is None
+    first = len(made)
+    assert first
+    assert solver.decide(facts, E.not_(goal)) is None
+    assert len(made) == first

@@ -64,9 +64,7 @@ class _Closer:
             return E.or_(*usable) if usable else None
         if goal.expr is None:
             return None
-        frame = self._frame.copy()
-        frame.learn_atoms(goal.expr)
-        frame.propagate()
+        frame = self._frame.with_atoms(goal.expr)
         poly = P.from_expr(goal.expr)
         if goal.kind is E.BoolKind.LE:
             return self._comparison(frame, poly, _DEPTH)

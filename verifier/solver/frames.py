@@ -49,6 +49,8 @@ class Frame(Struct):
     #: what is new since bounds were propagated: facts, and atoms that are new or bounded anew
     new: list[Poly] = field(default_factory=list)
     touched: dict[Atom, None] = field(default_factory=dict)
+    #: the same with more facts, by what is more, until they are forgotten
+    extended: dict[object, Frame] = field(default_factory=dict)
 
     def copy(self) -> Frame:
         return Frame(
@@ -69,6 +71,35 @@ class Frame(Struct):
             list(self.new),
             dict(self.touched),
         )
+
+    def with_facts(self, facts: tuple[Bool, ...], split: int | None = None) -> Frame:
+        """A frame with more facts; with ``split``, they are a case of that one of the splits.
+
+        Questions about the same facts distinguish the same cases: each is worked out once.
+        """
+        key = (split, *facts)
+        found = self.extended.get(key)
+        if found is None:
+            found = self.extended[key] = self.copy()
+            if split is not None:
+                del found.splits[split]
+            found.assume(facts)
+            if any(id(E.not_(fact)) in found.known for fact in facts):
+                found.contradictory = True
+            found.propagate()
+        return found
+
+    def with_atoms(self, expr: Expr) -> Frame:
+        """A frame that knows the lemmas of all atoms of an expression."""
+        new = tuple(atom for atom in expr.atoms() if atom not in self.seen)
+        if not new:
+            return self
+        found = self.extended.get(new)
+        if found is None:
+            found = self.extended[new] = self.copy()
+            found.learn_atoms(expr)
+            found.propagate()
+        return found
 
     # -- building --------------------------------------------------------------------
 

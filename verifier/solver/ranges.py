@@ -8,8 +8,6 @@ tiles. It answers "proved" or "don't know", and is deterministic: a step count i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from msgspec import Struct
 
 from verifier.solver import polynomial as P
@@ -21,6 +19,8 @@ from verifier.symbolic.expr import FALSE, TRUE, Atom, Bool, Expr
 
 _STEPS = 90
 _DEPTH = 9
+#: fact sets whose extended frames are kept: megabytes each
+_LATEST = 2
 
 
 class _ExhaustedError(Exception):
@@ -54,16 +54,11 @@ class Prover:
         if goal.kind is E.BoolKind.OR:
             for position, arg in enumerate(goal.args):
                 others = [E.not_(a) for i, a in enumerate(goal.args) if i != position]
-                inner = self._extend(frame, others)
+                inner = self._extend(frame, *others)
                 if inner.contradictory or self._prove(inner, arg, 0):
                     return True
         elif goal.expr is not None:
-            inner = frame
-            if any(atom not in frame.seen for atom in goal.expr.atoms()):
-                inner = frame.copy()
-                inner.learn_atoms(goal.expr)
-                inner.propagate()
-            if self._prove_comparison(inner, goal, splits):
+            if self._prove_comparison(frame.with_atoms(goal.expr), goal, splits):
                 return True
         return self._split_facts(frame, goal, splits)
 
@@ -111,25 +106,14 @@ class Prover:
             if len(cases) > 8:
                 continue
             self._spend(2)
-            base = frame.copy()
-            del base.splits[position]
-            if all(self._prove_case(base, case, goal, splits - 1) for case in cases):
+            inner = (self._extend(frame, case, split=position) for case in cases)
+            if all(one.contradictory or self._prove(one, goal, splits - 1) for one in inner):
                 return True
         return False
 
-    def _prove_case(self, base: Frame, case: Bool, goal: Bool, splits: int) -> bool:
-        inner = self._extend(base, [case])
-        return inner.contradictory or self._prove(inner, goal, splits)
-
-    def _extend(self, frame: Frame, facts: Sequence[Bool]) -> Frame:
+    def _extend(self, frame: Frame, *facts: Bool, split: int | None = None) -> Frame:
         self._spend(1)
-        inner = frame.copy()
-        inner.assume(facts)
-        for fact in facts:
-            if id(E.not_(fact)) in inner.known:
-                inner.contradictory = True
-        inner.propagate()
-        return inner
+        return frame.with_facts(facts, split)
 
     # -- comparisons -----------------------------------------------------------------
 
@@ -206,7 +190,7 @@ class Prover:
                 for arg in atom.args
             ]
         for value, facts in cases:
-            inner = self._extend(frame, facts)
+            inner = self._extend(frame, *facts)
             if inner.contradictory:
                 continue
             total = P.put(poly, atom, P.from_expr(value))
@@ -371,12 +355,18 @@ class FactCache:
     def __init__(self) -> None:
         self._sets: dict[tuple[Bool, ...], FactSet] = {}
         self._preparation = Preparation()
+        #: the ones asked for last, whose frames remember what they were extended by
+        self._latest: list[FactSet] = []
 
     def get(self, facts: tuple[Bool, ...]) -> FactSet:
         found = self._sets.get(facts)
         if found is None:
             found = self._extended(facts) or self._fresh(facts)
             self._sets[facts] = found
+        if not any(found is one for one in self._latest):
+            self._latest.append(found)
+            if len(self._latest) > _LATEST:
+                self._latest.pop(0).frame.extended.clear()
         return found
 
     def _extended(self, facts: tuple[Bool, ...]) -> FactSet | None:
