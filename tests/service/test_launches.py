@@ -5,12 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from verifier.cli.runner import RunOptions, run
 from verifier.configuration.model import Overrides
 from verifier.configuration.settings import Configurations
-from verifier.engine.launches import RULE
-from verifier.report.model import Diagnostic
+from verifier.dialects.names import NKI
+from verifier.engine.launches import RULE, Broken, Judged
+from verifier.report.model import Conjunct, Diagnostic, KernelReport, Precondition, Span
 from verifier.rulebase import find
 
 DOCUMENTED = find(RULE)
@@ -84,6 +86,35 @@ def messages(tmp_path: Path, text: str) -> list[str]:
         "def test():\n    x = np.zeros((256, 96))\n    assert rows(x).shape == x.shape",
         "class TestRows:\n    def test(self):\n        rows(np.zeros((256, 96)))",
         "N = 256\nif N % 128 == 0:\n    rows(np.zeros((N, 96)))",
+        "rows(*[np.zeros((256, 96))])",
+        "given = [np.zeros((256, 96))]\nrows(*given)",
+        "rows(np.random.default_rng(0).standard_normal((256, 96)))",
+        "rng = np.random.default_rng(0)\nrows(rng.random((256, 96), dtype=np.float32))",
+        "rows(np.arange(256 * 96).reshape(256, 96))",
+        "rows(torch.zeros(96, 256).t())",
+        "rows(torch.zeros(96, 1, 256).permute(2, 0, 1).reshape(256, 96))",
+        # once for each of what the text lists
+        "for n in (64, 256):\n    rows(np.zeros((n, 96)))",
+        "SIZES = [64, 256]\nfor n in SIZES:\n    rows(np.zeros((n, 96)))",
+        "for n, f in [(64, 96), (256, 96)]:\n    x = np.zeros((n, f))\n    rows(x)",
+        "for n in range(128, 257, 128):\n    rows(np.zeros((n, 96)))",
+        "for n in (64, 256):\n    if n < 128:\n        continue\n    rows(np.zeros((n, 96)))",
+        "@pytest.mark.parametrize('n', [64, 256])\ndef test(n):\n    rows(np.zeros((n, 96)))",
+        "NS = (64, pytest.param(256, id='many'))\n"
+        "@pytest.mark.parametrize(argnames='n', argvalues=NS)\n"
+        "def test(n):\n    rows(np.zeros((n, 96)))",
+        "@pytest.mark.parametrize('n, f', [(64, 96), (256, 96)])\n"
+        "def test(n, f):\n    rows(np.zeros((n, f)))",
+        "@pytest.mark.parametrize('f', [96])\n@pytest.mark.parametrize('n', [64, 256])\n"
+        "def test(f, n, scale=2.0):\n    rows(np.zeros((n, f)))",
+        "@pytest.mark.parametrize('shape', [(64, 96), (256, 96)])\n"
+        "def test(shape):\n    rows(np.zeros(shape))",
+        "@pytest.fixture\ndef x():\n    n = 256\n    return np.zeros((n, 96))\n"
+        "def test(x):\n    rows(x)",
+        "class TestRows:\n    n = 256\n    def test(self):\n        rows(np.zeros((self.n, 96)))",
+        "def go(n, f=96):\n    rows(np.zeros((n, f if n else 1)))\n    rows(np.zeros((n, 96)))\n"
+        "go(256)",
+        "def go(x):\n    if x.shape[0] > 64:\n        rows(x)\ngo(x=np.zeros((256, 96)))",
     ],
 )
 def test_what_is_launched_is_read(tmp_path: Path, text: str) -> None:
@@ -97,8 +128,11 @@ def test_what_is_launched_is_read(tmp_path: Path, text: str) -> None:
         # not known
         "rows(load())",
         "rows(np.zeros(shape()))",
-        "rows(*[np.zeros((256, 96))])",
         "rows(np.zeros((256, 96)), other=1)",
+        "given = [np.zeros((256, 96))]\nchange(given)\nrows(*given)",
+        "given = [np.zeros((256, 96))]\ngiven[0] = np.zeros((64, 96))\nrows(*given)",
+        "rows(torch.zeros(256, 96).transpose(0, 1).transpose(0, 1))",
+        "rng = np.random.default_rng(0)\nrng = other()\nrows(rng.random((256, 96)))",
         "rows(np.zeros((256, 96), like=1))",
         "x = np.zeros((256, 96))\nx = x[:128]\nrows(x)",
         "x = torch.zeros(256, 96)\nx.resize_(128, 96)\nrows(x)",
@@ -107,6 +141,27 @@ def test_what_is_launched_is_read(tmp_path: Path, text: str) -> None:
         "def test(n=256):\n    rows(np.zeros((n, 96)))",
         "N = 256\ndef small():\n    global N\n    N = 128\nrows(np.zeros((N, 96)))",
         "def other(rows):\n    rows(np.zeros((256, 96)))",
+        # other values, or perhaps others
+        "for n in (64, 256):\n    if n > 128:\n        continue\n    rows(np.zeros((n, 96)))",
+        "for n in (64, 256):\n    rows(np.zeros((n, 96)))\n    if done():\n        break",
+        "for n in (64, 256):\n    n = n // 2\n    rows(np.zeros((n, 96)))",
+        "SIZES = [64, 256]\nSIZES.remove(256)\nfor n in SIZES:\n    rows(np.zeros((n, 96)))",
+        "x = np.zeros((1, 96))\nfor n in (64, 256):\n    x = np.zeros((n, 96))\nrows(x)",
+        "@pytest.mark.parametrize('n', [64, pytest.param(256, marks=pytest.mark.xfail)])\n"
+        "def test(n):\n    rows(np.zeros((n, 96)))",
+        "@pytest.mark.parametrize('n', [64, 256])\ndef test(n):\n"
+        "    if n > 128:\n        pytest.skip()\n    rows(np.zeros((n, 96)))",
+        "@pytest.mark.parametrize('n', [256], indirect=True)\n"
+        "def test(n):\n    rows(np.zeros((n, 96)))",
+        "@pytest.fixture(params=[64])\ndef n(request):\n    return 256\n"
+        "def test(n):\n    rows(np.zeros((n, 96)))",
+        "class TestRows:\n    n = 256\n    def setup_method(self):\n        self.n = 64\n"
+        "    def test(self):\n        rows(np.zeros((self.n, 96)))",
+        "class Rows:\n    n = 256\n    def test(self):\n        rows(np.zeros((self.n, 96)))\n"
+        "class TestRows(Rows):\n    n = 64",
+        "def go(n):\n    yield rows(np.zeros((n, 96)))\ngo(256)",
+        "def go(n):\n    if n > 128:\n        return\n    rows(np.zeros((n, 96)))\ngo(256)",
+        "@twice\ndef go(n):\n    rows(np.zeros((n, 96)))\ngo(256)",
         # of another rank than the kernel takes
         "rows(np.zeros((256, 96, 1)))",
         # never reached, or expected to fail
@@ -162,6 +217,72 @@ def test_it_is_ignored_selected_and_suppressed_like_others(tmp_path: Path) -> No
     comment = f"  # tilelint: ignore[{RULE}] -- the simulator takes it"
     [told] = found(tmp_path, text + comment)
     assert told.suppressed == "the simulator takes it"
+
+
+IMPORTED = [
+    ("from kernels import rows", "rows(X)"),
+    ("from kernels import rows as fast", "fast[1](X)"),
+    ("import kernels", "kernels.rows(X)"),
+    ("import kernels as k", "k.rows(src=X)"),
+    ("from kernels import *\nfrom kernels import rows", "rows(X)"),
+    ("import nki\nimport kernels as k", "nki.simulate_kernel(k.rows, X)"),
+    ("import nki\nfrom kernels import rows", "nki.simulate(rows)(X)"),
+    ("from package.inner import rows", "rows(X)"),
+    ("from package import inner", "inner.rows(X)"),
+    ("import package.inner as p", "p.rows(X)"),
+    ("from kernels import quick", "quick(X)"),
+    ("from kernels import rows\nfrom sizes import N", "rows(np.zeros((N, 96)))"),
+    ("from kernels import rows\nimport sizes", "rows(np.zeros((sizes.N, 96)))"),
+]
+
+
+@pytest.mark.parametrize(("how", "launch"), IMPORTED)
+def test_launches_in_other_files(tmp_path: Path, how: str, launch: str) -> None:
+    text = KERNELS + "quick = nki.jit(rows)\n"
+    (tmp_path / "kernels.py").write_text(text, encoding="utf-8")
+    (tmp_path / "sizes.py").write_text("N = 256\n", encoding="utf-8")
+    package = tmp_path / "package"
+    package.mkdir()
+    (package / "__init__.py").write_text("", encoding="utf-8")
+    (package / "inner.py").write_text("from kernels import rows\n", encoding="utf-8")
+    for number, size in enumerate((256, 128)):
+        body = f"X = np.zeros(({size}, 96))\n{launch}\n"
+        if "N" in launch:
+            (tmp_path / "sizes.py").write_text(f"N = {size}\n", encoding="utf-8")
+        (tmp_path / "use.py").write_text(f"import numpy as np\n{how}\n{body}", encoding="utf-8")
+        options = RunOptions((str(tmp_path),), Configurations(Overrides(isolated=True)), jobs=1)
+        told = [d for d in run(options).diagnostics if d.rule == RULE]
+        places = [(Path(d.span.path).name, d.message) for d in told]
+        assert places == ([("use.py", WRONG)] if number == 0 else [])
+
+
+def test_a_launch_in_another_file_is_suppressed_there(tmp_path: Path) -> None:
+    (tmp_path / "kernels.py").write_text(KERNELS, encoding="utf-8")
+    comment = f"# tilelint: ignore[{RULE}] -- the simulator takes it"
+    text = "import numpy as np\nfrom kernels import rows\n"
+    text += f"rows(np.zeros((256, 96)))  {comment}\nrows(np.zeros((512, 96)))\n"
+    (tmp_path / "use.py").write_text(text, encoding="utf-8")
+    options = RunOptions((str(tmp_path),), Configurations(Overrides(isolated=True)), jobs=1)
+    told = [d for d in run(options).diagnostics if d.span.path.endswith("use.py")]
+    assert [(d.rule, d.span.line, d.suppressed) for d in told] == [
+        (RULE, 3, "the simulator takes it"),
+        (RULE, 4, None),
+    ]
+
+
+def test_two_conditions_that_hold_together() -> None:
+    kernel = KernelReport("k.py", "k", 1, NKI, "0.6", "trn2", "conditional")
+    text = "(x.shape[0] > 64) == (y.shape[0] > 64)"
+    conjunct = Conjunct(text, "what", "rule", (), Span("k.py", 1, 0, 1, 0))
+    judged = Judged(kernel, Precondition((conjunct,)), (conjunct,))
+    source = "import numpy as np\nfrom k import k\nk(np.zeros((A, 2)), np.zeros((B, 2)))"
+    own = "import nki\n@nki.jit\ndef k(x, y): pass\n"
+    for a, b, count in ((65, 64, 1), (64, 64, 0), (65, 70, 0), ("n()", 70, 0)):
+        full = own + source.replace("from k import k\n", "").replace("A", str(a), 1)
+        full = full.replace("B", str(b), 1)
+        line = replace(judged, kernel=replace(kernel, line=3))
+        found = Broken([line], (), {str(Path("k.py")): full}.get).of("k.py")
+        assert len(found) == count, (a, b)
 
 
 def test_what_is_suppressed_in_the_kernel_is_not_demanded_of_launches(tmp_path: Path) -> None:

@@ -17,12 +17,14 @@ if TYPE_CHECKING:
 
 
 class Candidates(Struct, frozen=True):
-    """``total`` files were found; ``files`` may hold kernels, largest first, of ``sizes`` bytes."""
+    """``total`` files were found; ``files`` may hold kernels, largest first, of ``sizes`` bytes,
+    ``others`` hold none."""
 
     total: int
     files: tuple[str, ...]
     sizes: tuple[int, ...]
     errors: tuple[FileError, ...]
+    others: tuple[str, ...] = ()
 
 
 def gather(
@@ -53,6 +55,7 @@ def gather(
             errors.append(FileError(path, 0, error.message, "unreadable"))
     errors += [FileError(str(e.path), 0, e.message, "unreadable") for e in failures]
     sized: list[tuple[int, str]] = []
+    others: list[str] = []
     for file in found.values():
         try:
             data = sources.read(file)
@@ -61,9 +64,11 @@ def gather(
             continue
         if may_hold_kernels(data):
             sized.append((-len(data), str(file)))
+        else:
+            others.append(str(file))
     sized.sort()
     files, sizes = tuple(path for _, path in sized), tuple(-size for size, _ in sized)
-    return Candidates(len(found), files, sizes, tuple(errors))
+    return Candidates(len(found), files, sizes, tuple(errors), tuple(sorted(others)))
 
 
 def below(paths: Sequence[str]) -> frozenset[str]:

@@ -97,7 +97,7 @@ def run(options: RunOptions) -> RunReport:
         candidates = replace(candidates, total=options.chosen_from)
     roots = roots_of(options.paths) if options.roots is None else options.roots
     folders = tuple(absolute(root) for root in roots)
-    display = Display(candidates.files, roots)
+    display = Display((*candidates.files, *candidates.others), roots)
     everything = candidates.files
     if options.shard is not None:
         from verifier.cli.shards import part_of
@@ -109,7 +109,7 @@ def run(options: RunOptions) -> RunReport:
     results = analysed(requests, candidates.sizes, sources, options.jobs, options.cache)
     parted = options.chosen_from is not None or options.shard is not None
     complete = not parted and any(Path(path).is_dir() for path in options.paths)
-    finish = Finish(policy, complete)
+    finish = Finish(policy, complete, others=candidates.others, roots=folders)
     texts: dict[str, str] = {}
     if options.fixing is not None:
         from verifier.cli.fix import Again

@@ -8,8 +8,9 @@ certain to be broken: by itself, or because one before it is.
 from __future__ import annotations
 
 import ast
+import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final
 
 from msgspec import Struct
@@ -18,7 +19,8 @@ from verifier.dialects.names import NKI
 from verifier.hardware.dtypes import DTYPES, canonical
 from verifier.report import model as report
 from verifier.rulebase import find
-from verifier.source.launches import Launch, launches
+from verifier.source.launches import Launch, Launches, Place, Reader
+from verifier.source.project import Project
 from verifier.source.values import COMPARISONS, UNREAD, Array, ElementType, Value, number
 
 RULE: Final = "launch-precondition"
@@ -35,23 +37,55 @@ class Judged(Struct, frozen=True):
     conjuncts: tuple[report.Conjunct, ...]
 
 
-def broken(
-    path: str, text: str, judged: Sequence[Judged], device: Sequence[int]
-) -> Iterator[report.Diagnostic]:
-    """The findings about the launches in a file; ``device`` are the lines of functions that run on
-    a device besides the kernels."""
-    wanted = [j for j in judged if j.conjuncts and _is_named(j.kernel.name, text)]
-    if not wanted:
-        return
-    for launch in launches(path, text, {j.kernel.line for j in wanted}, device):
-        for one in wanted:
-            if one.kernel.line == launch.line:
-                yield from _judge(one, launch)
+class Broken:
+    """The findings about launches in the files of a project.
+
+    ``device`` are functions that run on a device besides the kernels.
+    """
+
+    def __init__(
+        self,
+        judged: Sequence[Judged],
+        device: Collection[Place],
+        read: Reader,
+        project: Project | None = None,
+    ) -> None:
+        self._judged: dict[Place, list[Judged]] = {}
+        for one in judged:
+            if one.conjuncts:
+                place = (os.path.abspath(one.kernel.path), one.kernel.line)  # noqa: PTH100
+                self._judged.setdefault(place, []).append(one)
+        self._launches = Launches(self._judged.keys(), device, read, project)
+        self._read = read
+        self._names = {
+            place: re.compile(rf"\b(?:{'|'.join(map(re.escape, _names_of(one)))})\b")
+            for place, (one, *_) in self._judged.items()
+        }
+
+    def may_be_in(self, path: str) -> bool:
+        """Whether a file names a kernel besides its definition, or the file that it is in."""
+        text = self._read(path) or ""
+        own = os.path.abspath(path)  # noqa: PTH100
+        for (file, _), name in self._names.items():
+            found = (hit for _, hit in zip(range(2), name.finditer(text), strict=False))
+            if len(list(found)) > (file == own):
+                return True
+        return False
+
+    def of(self, path: str) -> list[report.Diagnostic]:
+        """The findings in a file; of a launch that is made several times the first one counts."""
+        found: dict[object, report.Diagnostic] = {}
+        for launch in self._launches.of(path) if self.may_be_in(path) else ():
+            for one in self._judged[launch.kernel]:
+                for told in _judge(one, launch):
+                    found.setdefault((told.span, told.kernel, told.targets), told)
+        return list(found.values())
 
 
-def _is_named(name: str, text: str) -> bool:
-    """Whether a kernel is named somewhere besides its definition."""
-    return len(re.findall(rf"\b{re.escape(name.rpartition('.')[2])}\b", text)) > 1
+def _names_of(judged: Judged) -> tuple[str, str]:
+    """What names a kernel or its module."""
+    file = os.path.basename(judged.kernel.path).removesuffix(".py")  # noqa: PTH119
+    return judged.kernel.name.rpartition(".")[2], file
 
 
 def _judge(judged: Judged, launch: Launch) -> Iterator[report.Diagnostic]:
@@ -118,6 +152,10 @@ class _Inputs:
         return value if isinstance(value, bool) else UNREAD
 
     def _comparison(self, op: ast.cmpop, left: ast.expr, right: ast.expr) -> Value:
+        if isinstance(left, (ast.Compare, ast.BoolOp)):  # two conditions that hold together
+            one, other = self.truth(left), self.truth(right)
+            known = UNREAD not in (one, other) and isinstance(op, (ast.Eq, ast.NotEq))
+            return (one == other) is isinstance(op, ast.Eq) if known else UNREAD
         a, b = self.value(left), self.value(right)
         if isinstance(a, ElementType):
             inside = isinstance(b, tuple) and all(isinstance(t, ElementType) for t in b)

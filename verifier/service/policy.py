@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from verifier.configuration.formatting import LineLengths
-from verifier.report.model import PRECONDITION, Diagnostic, FileRequest, FileResult, chosen
+from verifier.report.model import PRECONDITION, FileRequest, FileResult, chosen
 
 if TYPE_CHECKING:
     from verifier.configuration.model import Resolved
@@ -88,27 +88,24 @@ class Policy:
         return frozenset(rules).difference(spared)
 
     def stated(self, result: FileResult, read: Callable[[str], str | None]) -> FileResult:
-        """The result with one finding for the precondition of each kernel, and one for each
-        launch that breaks it, as far as that is wanted."""
+        """The result with one finding for the precondition of each kernel, as far as that is
+        wanted."""
         if not any(k.precondition is not None and k.precondition.conjuncts for k in result.kernels):
             return result
-        from verifier.engine import launches
-        from verifier.service.preconditions import judged, stated
+        from verifier.service.preconditions import stated
 
         settings = self._of[_absolute(result.path)].settings
-        text = read(result.path)
-        launched: tuple[Diagnostic, ...] = ()
-        if text is not None and chosen(launches.RULE, settings.select, settings.ignore):
-            functions = (*result.helpers, *result.unreached)
-            device = [f.line for f in functions if f.path == result.path]
-            launched = tuple(launches.broken(result.path, text, judged(result), device))
-        found = stated(
+        return stated(
             result,
             read,
-            wanted=chosen(PRECONDITION, settings.select, settings.ignore),
+            wanted=self.wants(result.path, PRECONDITION),
             severity=settings.severity,
         )
-        return replace(found, diagnostics=(*found.diagnostics, *launched)) if launched else found
+
+    def wants(self, path: str, rule: str) -> bool:
+        """Whether a rule is checked in a file; it is not in one that none of those checked is."""
+        known = self._of.get(_absolute(path))
+        return known is not None and chosen(rule, known.settings.select, known.settings.ignore)
 
     def weighed(self, result: FileResult) -> FileResult:
         """The result with the severities that are set for its file; errors of contracts are moved

@@ -9,6 +9,7 @@ from typing import TypeAlias
 from msgspec import Struct, field
 
 from verifier.report.model import FileResult
+from verifier.service.launched import launched, with_launching
 from verifier.service.policy import Policy
 
 #: the text of a file, or None if it cannot be read
@@ -36,12 +37,16 @@ class Disk:
 class Finish(Struct, frozen=True):
     """The last step of every check.
 
-    ``complete``: the results are of all kernels that may come to these files.
+    ``complete``: the results are of all kernels that may come to these files. ``others`` are files
+    without kernels that are checked with them, ``roots`` where imports are looked up (None: they
+    are not followed).
     """
 
     policy: Policy
     complete: bool = False
     read: Reader = field(default_factory=Disk)
+    others: Sequence[str] = ()
+    roots: Sequence[str] | None = None
 
     def __call__(
         self, results: Sequence[FileResult], texts: Mapping[str, str] | None = None
@@ -58,13 +63,15 @@ class Finish(Struct, frozen=True):
         def read(path: str) -> str | None:
             return texts[path] if path in texts else self.read(path)
 
+        results = with_launching(results, self.others, read)
         paths = dict.fromkeys(result.path for result in results if result.path)
         paths |= dict.fromkeys(d.span.path for result in results for d in result.diagnostics)
         places = (j.span for r in results for kernel in r.kernels for j in kernel.judged)
         paths |= dict.fromkeys(place.path for place in places)
 
         def stated(results: Sequence[FileResult]) -> list[FileResult]:
-            return [self.policy.stated(result, read) for result in results]
+            found = launched(results, self.policy, read, self.roots)
+            return [self.policy.stated(result, read) for result in found]
 
         known = (read(path) for path in paths)
         if not any(text is not None and may_suppress(text) for text in known):

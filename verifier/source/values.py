@@ -58,6 +58,9 @@ _DRAWN: Final[Mapping[str, int]] = {
     "jax.random.normal": 1,
     "jax.random.uniform": 1,
 }
+#: what makes generators of random numbers, and what functions like their methods are called
+_SOURCES: Final = frozenset({"numpy.random.default_rng", "numpy.random.RandomState"})
+_DRAWS: Final[Mapping[str, str]] = {"integers": "randint"}
 _LIKE: Final = frozenset({"zeros_like", "ones_like", "empty_like", "rand_like", "randn_like"})
 _SAME: Final = frozenset({"array", "asarray", "ascontiguousarray", "from_numpy", "static_cast"})
 _SHAPES: Final = ("shape", "size")
@@ -71,6 +74,8 @@ _KEEPING: Final = frozenset(
      "float", "bfloat16", "block_until_ready"}
 )  # fmt: skip
 _CASTS: Final[Mapping[str, str]] = {"half": "float16", "float": "float32", "bfloat16": "bfloat16"}
+#: what is given a list and only looks at it
+_LOOKING: Final = frozenset({"len", "parametrize"})
 _IN_PLACE: Final = frozenset({"resize", "append", "extend", "insert", "pop", "clear", "update"})
 _OPERATORS: Final[Mapping[type[ast.operator], Callable[[int, int], int]]] = {
     ast.Add: operator.add,
@@ -96,21 +101,41 @@ _LARGEST: Final = 1 << 64
 
 
 class Bound(Struct, frozen=True):
-    """What binds a name: an expression (``item``: one of its items), an import, or a function."""
+    """What binds a name: an expression (``item``: one of its items), an import, or a function.
+
+    ``names`` is where the expression stands, None: where the name does. ``owner`` are the names of
+    the class that it is an instance of.
+    """
 
     value: ast.expr | None = None
     item: int | None = None
     origin: str = ""
     function: ast.FunctionDef | ast.AsyncFunctionDef | None = None
+    names: Names | None = None
+    owner: Names | None = None
 
 
-class Names(Struct):
+class Names(Struct, eq=False):
     """The names of a module or of a function, and ``outer``, where others are looked up."""
 
     outer: Names | None = None
     bindings: dict[str, list[Bound | None]] = field(default_factory=dict)
     #: what names are worth, once it was asked
     values: dict[str, Value] = field(default_factory=dict)
+    #: of a module: its file; of a class: its name
+    path: str = ""
+    #: of a module: what its imports lead to in other files; None: they are not looked at
+    imported: Callable[[str], tuple[Bound, Names] | None] | None = None
+    #: of a module: names of lists that somebody else may have got hold of
+    escaped: set[str] = field(default_factory=set)
+
+    @property
+    def module(self) -> Names:
+        """The names of the module around."""
+        names = self
+        while names.outer is not None:
+            names = names.outer
+        return names
 
     def bind(self, name: str, bound: Bound | None = None) -> None:
         """Note a binding; None says nothing of its value."""
@@ -130,10 +155,28 @@ class Names(Struct):
         # the same import twice, or one binding
         return (first, names) if len(found) == 1 or first.origin else None
 
+    def again(self, row: Mapping[str, Bound]) -> Names:
+        """The same names, some of them bound otherwise."""
+        bindings = dict(self.bindings)
+        bindings.update((name, [bound]) for name, bound in row.items())
+        return Names(self.outer, bindings, {}, self.path, self.imported, self.escaped)
+
+    def follow(self, node: ast.expr, depth: int = 0) -> tuple[Bound, Names] | None:
+        """What a name or a dotted name is, in whichever file it is bound; imports of what is not
+        on disk are themselves."""
+        found = self.find(node.id) if isinstance(node, ast.Name) else None
+        path = origin_of(node, self)
+        imported = self.module.imported
+        if path and imported is not None and not _is_library(path) and depth < _DEPTH:
+            return imported(path)
+        return found
+
 
 def walk(nodes: Sequence[ast.AST], names: Names) -> Iterator[tuple[ast.AST, Names]]:
     """Every node of a module with the names of the place, which are complete when it ends."""
     stack: list[tuple[ast.AST, Names]] = [(node, names) for node in reversed(nodes)]
+    #: of methods: the names of their classes
+    owners: dict[int, Names] = {}
     while stack:
         node, inside = stack.pop()
         yield node, inside
@@ -141,14 +184,17 @@ def walk(nodes: Sequence[ast.AST], names: Names) -> Iterator[tuple[ast.AST, Name
         below = inside
         if isinstance(node, (*FUNCTIONS, ast.Lambda)):
             below = Names(inside)
-            for parameter in parameters(node.args):
-                below.bind(parameter)
+            for position, parameter in enumerate(parameters(node.args)):
+                owner = owners.get(id(node)) if position == 0 else None
+                below.bind(parameter, None if owner is None else Bound(owner=owner))
         elif isinstance(node, ast.ClassDef):
             # what a class binds is its own, and not seen by its methods
-            own = Names(inside)
+            own = Names(inside, path=node.name)
+            inside.module.escaped.update(b.id for b in node.bases if isinstance(b, ast.Name))
+            methods = {id(n) for n in node.body if isinstance(n, FUNCTIONS)}
+            owners.update(dict.fromkeys(methods, own))
             stack.extend(
-                (child, inside if isinstance(child, FUNCTIONS) else own)
-                for child in reversed(node.body)
+                (child, inside if id(child) in methods else own) for child in reversed(node.body)
             )
             continue
         stack.extend((child, below) for child in reversed(list(ast.iter_child_nodes(node))))
@@ -172,10 +218,35 @@ def _bind(node: ast.AST, names: Names) -> None:
             _spoil(declared, names)
     elif isinstance(node, (ast.Attribute, ast.Subscript)):
         _changed(node, names)
+    elif isinstance(node, (ast.Name, ast.For, ast.comprehension, ast.Starred, ast.Call)):
+        _used(node, names)
     elif not isinstance(node, ast.alias):
         name: object = getattr(node, "rest", None) or getattr(node, "name", None)
         if isinstance(name, str):
             names.bind(name)
+
+
+def _used(
+    node: ast.Name | ast.For | ast.comprehension | ast.Starred | ast.Call, names: Names
+) -> None:
+    """Note which lists may be known by other names from here on; what is around a name comes
+    before it."""
+    if isinstance(node, ast.Name):
+        if not getattr(node, "kept", False):
+            names.module.escaped.add(node.id)
+    elif isinstance(node, (ast.For, ast.comprehension)):
+        _keeps(node.iter)
+    elif isinstance(node, ast.Starred):
+        _keeps(node.value)
+    elif getattr(node.func, "id", getattr(node.func, "attr", "")) in _LOOKING:
+        for part in (*node.args, *(keyword.value for keyword in node.keywords)):
+            _keeps(part)
+
+
+def _keeps(node: ast.expr) -> None:
+    """A list is only looked at here."""
+    if isinstance(node, ast.Name):
+        node.kept = True  # type: ignore[attr-defined]
 
 
 def _import(node: ast.Import | ast.ImportFrom, names: Names) -> None:
@@ -183,7 +254,8 @@ def _import(node: ast.Import | ast.ImportFrom, names: Names) -> None:
         top = alias.name.partition(".")[0]
         origin = alias.name if alias.asname else top
         if isinstance(node, ast.ImportFrom):
-            top, origin = alias.name, "." * node.level + f"{node.module or ''}.{alias.name}"
+            path = f"{node.module}.{alias.name}" if node.module else alias.name
+            top, origin = alias.name, "." * node.level + path
         names.bind(alias.asname or top, Bound(origin=origin))
 
 
@@ -205,7 +277,13 @@ def _changed(node: ast.Attribute | ast.Subscript, names: Names) -> None:
     """Spoil what is changed in place; elements of tensors may change."""
     if not isinstance(node.value, ast.Name):
         return
-    if isinstance(node, ast.Attribute):
+    if isinstance(node, ast.Subscript):
+        if isinstance(node.ctx, ast.Load):
+            _keeps(node.value)
+    else:
+        found = names.find(node.value.id)
+        if found is not None and found[0].owner is not None and not isinstance(node.ctx, ast.Load):
+            found[0].owner.bind(node.attr)
         method = node.attr in _IN_PLACE or (node.attr.endswith("_") and node.attr[0] != "_")
         if method or not isinstance(node.ctx, ast.Load):
             _spoil(node.value.id, names)
@@ -233,7 +311,8 @@ def origin_of(node: ast.expr, names: Names) -> str:
     return ".".join([found[0].origin, *reversed(attributes)])
 
 
-def _has_types(path: str) -> bool:
+def _is_library(path: str) -> bool:
+    """Whether a dotted path is of a library that is never looked for on disk."""
     root = path.partition(".")[0]
     return root in _TYPES or root in apis.libraries()
 
@@ -252,20 +331,24 @@ def _constant(node: ast.Constant, names: Names, depth: int) -> Value:
 
 
 def _name(node: ast.Name, names: Names, depth: int) -> Value:
-    found = names.find(node.id)
+    found = names.follow(node, depth)
     if found is None or found[0].value is None:
         return UNREAD
     bound, there = found
+    if there.module.path != names.module.path:
+        known = isinstance(bound.value, ast.List)  # any file may change it
+        return UNREAD if known else _value_bound(node.id, bound, there, depth)
     if node.id not in there.values:
-        there.values[node.id] = _value_bound(bound, there, depth)
+        there.values[node.id] = _value_bound(node.id, bound, there, depth)
     return there.values[node.id]
 
 
-def _value_bound(bound: Bound, there: Names, depth: int) -> Value:
+def _value_bound(name: str, bound: Bound, there: Names, depth: int) -> Value:
     assert bound.value is not None
     if isinstance(bound.value, ast.List) and bound.item is None:
-        return UNREAD  # another name may change it
-    value = value_of(bound.value, there, depth)
+        if name in there.module.escaped or bound.names is not None:
+            return UNREAD  # another name may change it
+    value = value_of(bound.value, bound.names or there, depth)
     if bound.item is None:
         return value
     if isinstance(value, tuple) and bound.item < len(value):
@@ -288,6 +371,17 @@ def _tuple(node: ast.Tuple | ast.List, names: Names, depth: int) -> Value:
 
 
 def _attribute(node: ast.Attribute, names: Names, depth: int) -> Value:
+    if isinstance(node.value, ast.Name):
+        path = origin_of(node, names)
+        if path and not _is_library(path):
+            found = names.follow(node, depth)
+            plain = found is not None and not isinstance(found[0].value, (ast.List, type(None)))
+            return _value_bound(node.attr, *found, depth) if found and plain else UNREAD
+        owner = names.find(node.value.id)
+        if owner is not None and owner[0].owner is not None:
+            own = owner[0].owner
+            plain = node.attr in own.bindings and own.path not in names.module.escaped
+            return value_of(ast.Name(node.attr), own, depth) if plain else UNREAD
     value = value_of(node.value, names, depth)
     if isinstance(value, Array):
         if node.attr == "shape":
@@ -298,7 +392,7 @@ def _attribute(node: ast.Attribute, names: Names, depth: int) -> Value:
             return Array(value.shape[::-1], value.dtype)
         if node.attr == "dtype" and value.dtype:
             return ElementType(value.dtype)
-    elif _has_types(origin_of(node, names)):
+    elif _is_library(origin_of(node, names)):
         return ElementType(node.attr)
     return UNREAD
 
@@ -396,6 +490,9 @@ def _call(node: ast.Call, names: Names, depth: int) -> Value:
     if path:
         return _made(path, values, keywords)
     if isinstance(node.func, ast.Attribute):
+        if _is_source(node.func.value, names):
+            path = f"numpy.random.{_DRAWS.get(node.func.attr, node.func.attr)}"
+            return _made(path, values, keywords)
         value = value_of(node.func.value, names, depth)
         return (
             _method(value, node.func.attr, values, keywords) if isinstance(value, Array) else UNREAD
@@ -406,16 +503,29 @@ def _call(node: ast.Call, names: Names, depth: int) -> Value:
     return UNREAD
 
 
+def _is_source(node: ast.expr, names: Names) -> bool:
+    """Whether an expression is a generator of random numbers of NumPy's."""
+    if isinstance(node, ast.Name):
+        found = names.find(node.id)
+        if found is None or found[0].value is None or found[0].item is not None:
+            return False
+        node, names = found[0].value, found[0].names or found[1]
+    return isinstance(node, ast.Call) and origin_of(node.func, names) in _SOURCES
+
+
 def _made(path: str, values: list[Value], keywords: Mapping[str | None, Value]) -> Value:
     """What a function of a library makes."""
     root, last = path.partition(".")[0], path.rpartition(".")[2]
-    if last in _SAME and _has_types(path) and values and isinstance(values[0], Array):
+    if last in _SAME and _is_library(path) and values and isinstance(values[0], Array):
         kind = keywords.get("dtype", values[1] if last == "static_cast" else None)
         return Array(values[0].shape, _type(kind, values[0].dtype))
     if root not in _DEFAULTS or not _PLAIN.issuperset(keywords):
         return UNREAD
     if last in _LIKE and values and isinstance(values[0], Array):
         return Array(values[0].shape, _type(keywords.get("dtype"), values[0].dtype))
+    if last == "arange":
+        count = values[0] if len(values) == 1 else UNREAD
+        return Array((count,)) if type(count) is int and count > 0 else UNREAD
     shape = next((keywords[name] for name in _SHAPES if name in keywords), None)
     rest: list[Value] = []
     default = _DEFAULTS[root]
@@ -464,7 +574,23 @@ def _method(
     if name in ("reshape", "view") and not keywords:
         shape = values[0] if len(values) == 1 and isinstance(values[0], tuple) else tuple(values)
         return _reshaped(array, shape)
+    if name in ("t", "transpose", "permute") and not keywords:
+        axes = values[0] if len(values) == 1 and isinstance(values[0], tuple) else tuple(values)
+        return _turned(array, name, axes)
     return UNREAD
+
+
+def _turned(array: Array, name: str, axes: tuple[Value, ...]) -> Value:
+    """A tensor with its axes in another order; with two axes that are named, ``transpose`` means
+    one thing in NumPy and another in PyTorch."""
+    rank = len(array.shape)
+    if not axes and name != "permute":
+        return Array(array.shape[::-1], array.dtype)
+    known = all(type(axis) is int for axis in axes) and set(axes) == set(range(rank))
+    alike = name == "permute" or (name == "transpose" and axes == (1, 0))
+    if not known or len(axes) != rank or not alike:
+        return UNREAD
+    return Array(tuple(array.shape[axis] for axis in axes), array.dtype)  # type: ignore[call-overload]
 
 
 def _reshaped(array: Array, shape: Value) -> Value:
