@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from math import gcd
 from typing import Final
 
 from msgspec import Struct
@@ -16,8 +17,98 @@ from verifier.symbolic.lanes import SystemTensor
 from verifier.symbolic.memory.known import Known
 from verifier.symbolic.tensors import Axis, Loop, Storage, View
 from verifier.symbolic.trace import Operation
+from verifier.symbolic.views.common import product
 
 _UNFIT: Final = "it is not written in rows of the shape that the contract declares"
+
+
+class Frame(Struct, frozen=True):
+    """A buffer as rows of rows of so many units, outermost first; ``unit``: bytes."""
+
+    shape: tuple[Expr, ...]
+    unit: Expr
+
+    @property
+    def steps(self) -> list[Expr]:
+        """The units from one to the next along each dimension."""
+        steps: list[Expr] = []
+        step = E.const(1)
+        for extent in reversed(self.shape):
+            steps.append(step)
+            step = step * extent
+        return steps[::-1]
+
+
+def frames(storage: Storage, moved: Sequence[tuple[Operation, SystemTensor]]) -> Iterator[Frame]:
+    """The ways to see a buffer: in the rows that are declared, in rows that tensors of it go along,
+    and as one row."""
+    unit = _unit(storage.dtype.itemsize, [tensor for _, tensor in moved])
+    ratio = kit.quotient(storage.dtype.itemsize, unit)
+    shape = storage.shape if ratio is None else (*storage.shape[:-1], storage.shape[-1] * ratio)
+    told = {shape}
+    yield Frame(shape, unit)
+    each = [_strides(tensor, op.loops, unit) for op, tensor in moved]
+    total = product(shape)
+    together = [stride for strides in each for stride in strides]
+    for strides in (together, *each, []):
+        found = _in_rows(strides, total)
+        if found is not None and found not in told:
+            told.add(found)
+            yield Frame(found, unit)
+
+
+def _unit(size: Expr, tensors: Sequence[SystemTensor]) -> Expr:
+    """The bytes of which elements of a buffer and of tensors in it consist, and which their
+    addresses count."""
+    for tensor in tensors:
+        for length in (tensor.dtype.itemsize, tensor.address.offset):
+            if size.is_const and E.mod(length, size) is not E.const(0):
+                size = E.const(gcd(size.const, length.const, *(coef for _, coef in length.terms)))
+    return size
+
+
+def _strides(tensor: SystemTensor, loops: Sequence[Loop], unit: Expr) -> list[Expr]:
+    """The units from one run of a tensor to the next, in all iterations; what goes on without a gap
+    is one run."""
+    ratio = kit.quotient(tensor.dtype.itemsize, unit)
+    if ratio is None:
+        return []
+    runs = [
+        (ratio * stride, count) for stride, count in zip(tensor.strides, tensor.shape, strict=True)
+    ]
+    runs.append((E.const(1), ratio))
+    offset = tensor.address.offset
+    for loop in loops:
+        step = E.Substitution({loop.symbol: loop.index + 1}).expr(offset) - offset
+        if loop.symbol not in step.free() and (units := kit.quotient(step, unit)) is not None:
+            runs.append((units, loop.trips))
+    runs = [run for run in runs if E.const(0) is not run[0] and run[1] is not E.const(1)]
+    joined = True
+    while joined:
+        pairs = ((a, b) for a in runs for b in runs if a[0] is b[0] * b[1])
+        joined = (pair := next(pairs, None)) is not None
+        if pair is not None:
+            outer, inner = pair
+            runs.remove(outer)
+            runs[runs.index(inner)] = inner[0], outer[1] * inner[1]
+    return [stride for stride, _ in runs]
+
+
+def _in_rows(strides: Sequence[Expr], total: Expr) -> tuple[Expr, ...] | None:
+    """The extents of rows that begin every so many units; None: not each goes into the next."""
+    shape: list[Expr] = []
+    for stride in sorted(dict.fromkeys((*strides, E.const(1))), key=_length, reverse=True):
+        extent = kit.quotient(total, stride)
+        if extent is None:
+            return None
+        shape.append(extent)
+        total = stride
+    return tuple(shape)
+
+
+def _length(step: Expr) -> tuple[int, int]:
+    degree = max((len(mono) for mono, _ in step.terms), default=0)
+    return degree, abs(step.const) + sum(abs(coef) for _, coef in step.terms)
 
 
 class Placed(Struct, frozen=True):
@@ -31,7 +122,9 @@ class Placed(Struct, frozen=True):
     exact: bool
 
 
-def placed(storage: Storage, tensor: SystemTensor, known: Known, loops: Sequence[Loop]) -> Placed:
+def placed(
+    storage: Storage, frame: Frame, tensor: SystemTensor, known: Known, loops: Sequence[Loop]
+) -> Placed:
     """The part of a buffer that a transfer's tensor is.
 
     Each axis of the tensor goes along the dimension of the buffer whose stride it has, and the
@@ -39,22 +132,22 @@ def placed(storage: Storage, tensor: SystemTensor, known: Known, loops: Sequence
     its dimension; where it is not clear that it does, what is said to be covered is right under
     that condition, and what is not may be covered nevertheless.
     """
-    size = storage.dtype.itemsize
-    steps = _row_major(storage.shape)
+    steps = frame.steps
     coords: list[Expr] = []
-    rest = E.floordiv(tensor.address.offset, size)
+    rest = E.floordiv(tensor.address.offset, frame.unit)
     for step in steps:
         taken, rest = kit.divided(rest, step)
         coords.append(taken)
     if rest is not E.const(0):
         coords[-1] = coords[-1] + rest
     folding = _Folding(known, tuple(loops))
-    _carried(coords, storage.shape, folding)
-    reach = [E.const(1) for _ in storage.shape]
+    _carried(coords, frame.shape, folding)
+    reach = [E.const(1) for _ in frame.shape]
     firsts = tuple(coords)
     axes: list[Axis] = []
     facts: list[Bool] = []
-    for name, count, stride in zip(kit.AXES, tensor.shape, tensor.strides, strict=True):
+    ratio = kit.quotient(tensor.dtype.itemsize, frame.unit)
+    for name, count, stride in _axes(tensor, E.const(1) if ratio is None else ratio):
         if count is E.const(1):
             continue
         symbol = E.fresh(name, 0, None, E.Origin.AXIS).as_atom()
@@ -64,23 +157,58 @@ def placed(storage: Storage, tensor: SystemTensor, known: Known, loops: Sequence
         coords[dimension] = coords[dimension] + E.from_atom(symbol) * factor
         reach[dimension] = reach[dimension] + (count - 1) * factor
         facts.append(E.ge(factor, 0))
-    for extent, first, length in list(zip(storage.shape, firsts, reach, strict=True))[1:]:
+    for extent, first, length in list(zip(frame.shape, firsts, reach, strict=True))[1:]:
         facts += (E.ge(first, 0), E.le(first + length, extent))
-    whole = E.mod(tensor.address.offset, size) is E.const(0)
-    same = whole and size is tensor.dtype.itemsize
+    whole = E.mod(tensor.address.offset, frame.unit) is E.const(0) and ratio is not None
     left = tuple(fact for fact in facts if not folding.holds(fact))
     view = View(
         storage=storage,
         instance=(),
-        frame=storage.shape,
+        frame=frame.shape,
         frame_partition=None,
         axes=tuple(axes),
         coords=tuple(coords),
         dtype=storage.dtype,
-        exact=same,
-        reason="" if same and not left else _UNFIT,
+        exact=whole,
+        reason="" if whole and not left else _UNFIT,
     )
-    return Placed(view, E.and_(*left), same and not left)
+    return Placed(view, E.and_(*left), whole and not left)
+
+
+def _axes(tensor: SystemTensor, ratio: Expr) -> Iterator[tuple[str, Expr, Expr]]:
+    """Name, extent and stride of each axis, in units of which an element has so many."""
+    strides = (stride * ratio for stride in tensor.strides)
+    yield from zip(kit.AXES, tensor.shape, strides, strict=True)
+    yield "part", ratio, E.const(1)
+
+
+def element(storage: Storage, frame: Frame, point: Sequence[Expr]) -> View:
+    """One unit of a buffer."""
+    return View(
+        storage=storage,
+        instance=(),
+        frame=frame.shape,
+        frame_partition=None,
+        axes=(),
+        coords=tuple(point),
+        dtype=storage.dtype,
+    )
+
+
+def indices(storage: Storage, frame: Frame, point: Sequence[Expr]) -> tuple[Expr, ...]:
+    """The indices of the element of a buffer that a unit of it belongs to."""
+    ratio = kit.quotient(storage.dtype.itemsize, frame.unit)
+    if frame.shape == storage.shape or ratio is None:
+        return tuple(point)
+    at = E.const(0)
+    for place, step in zip(point, frame.steps, strict=True):
+        at = at + place * step
+    at = E.floordiv(at, ratio)
+    found: list[Expr] = []
+    for extent in reversed(storage.shape[1:]):
+        found.append(E.mod(at, extent))
+        at = E.floordiv(at, extent)
+    return at, *reversed(found)
 
 
 class _Folding(Struct, frozen=True):
@@ -138,15 +266,6 @@ def _carried(coords: list[Expr], shape: Sequence[Expr], folding: _Folding) -> No
                 coords[dimension] = other
                 coords[dimension - 1] = coords[dimension - 1] - turn
                 break
-
-
-def _row_major(shape: tuple[Expr, ...]) -> list[Expr]:
-    steps: list[Expr] = []
-    step = E.const(1)
-    for extent in reversed(shape):
-        steps.append(step)
-        step = step * extent
-    return steps[::-1]
 
 
 def _along(stride: Expr, steps: list[Expr]) -> tuple[int, Expr]:
@@ -207,4 +326,4 @@ def _bytes(tensor: SystemTensor) -> Callable[[E.Substitution], Grid]:
     return grid
 
 
-__all__ = ["Placed", "first_missing", "placed"]
+__all__ = ["Frame", "Placed", "first_missing", "frames", "placed"]

@@ -509,18 +509,32 @@ def fills_all(chip: Chip, outer: LocalTensor, inner: LocalTensor) -> bool:
 
 
 def divided(value: Expr, step: Expr) -> tuple[Expr, Expr]:
-    """The terms of ``value`` that ``step`` divides, divided by it, and the others."""
-    taken, rest = E.const(0), E.const(0)
-    parts = [E.Expr.make({mono: coef}, 0) for mono, coef in value.terms]
-    if value.const:
-        parts.append(E.const(value.const))
-    for part in parts:
-        times = quotient(part, step)
-        if times is None:
-            rest = rest + part
-        else:
-            taken = taken + times
+    """How often ``value`` has all the terms of ``step``, and what is left of it."""
+    taken, rest = E.const(0), value
+    lead = step.terms[0][0] if step.terms else ()
+    products = [mono for mono, _ in value.terms]
+    for mono in [*products, ()] if step.is_const else products:
+        if (factor := E.without(mono, lead)) is not None:
+            part = E.Expr.make({factor: 1}, 0) if factor else E.const(1)
+            times = _times(rest, part * step)
+            taken, rest = taken + times * part, rest - times * part * step
+    if step.is_const and rest.is_const:  # in its row, wherever it is counted from
+        taken, rest = taken + rest.const // step.const, E.const(rest.const % step.const)
     return taken, rest
+
+
+def _times(value: Expr, step: Expr) -> int:
+    """How often a sum has all the terms of another one; of a single term, all of it or nothing."""
+    has = dict(value.terms)
+    found = [(has.get(mono, 0), coef) for mono, coef in step.terms]
+    if step.const:
+        found.append((value.const, step.const))
+    if len(found) == 1:
+        [(count, coef)] = found
+        return count // coef if count % coef == 0 else 0
+    times = [abs(count) // abs(coef) * (1 if count * coef > 0 else -1) for count, coef in found]
+    least = min(times, key=abs)
+    return least if all(each * least > 0 for each in times) else 0
 
 
 def quotient(part: Expr, step: Expr) -> Expr | None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from msgspec import Struct
 from msgspec.structs import replace
 
-from rules.memory.cases import Copy, copy, covered_point
+from rules.memory.cases import Copy, copy, covered
 from rules.tpu import buffers, flow, kit
 from rules.tpu.examples import pair
 from rules.tpu.kit import check, function, words
@@ -166,23 +166,19 @@ def _covered(trace: Trace, storage: Storage, writes: list[_Moved], path: tuple[B
     ]
     pairs = [(item.operation, item.tensor) for item in writes]
     missing = buffers.first_missing(storage, pairs, path)
-    given: tuple[Bool, ...] = ()
-    point: tuple[Expr, ...] = ()
     if missing is None:
-        point = tuple(E.fresh(title, 0, None, E.Origin.POINT) for title in names)
-        given = tuple(E.lt(x, extent) for x, extent in zip(point, storage.shape, strict=True))
-        predicate, reason = _somewhere(trace, writes, path, point, given)
+        found = _somewhere(trace, storage, writes, path)
     else:
-        predicate, reason = E.truth(not missing), ""
-        point = tuple(map(E.const, missing))
-    if predicate is not E.TRUE and not reason and trace.unmodelled:
+        found = _Found(E.truth(not missing), tuple(map(E.const, missing)))
+    reason = found.reason
+    if found.predicate is not E.TRUE and not reason and trace.unmodelled:
         reason = trace.unmodelled[0].may(f"may write `{name}`")
     store = writes[-1]
     return replace(
         _written(name, kit.span_of(store.operation, store.touch.role)),
-        predicate=predicate,
-        given=given,
-        values=tuple(zip(names, point, strict=False)),
+        predicate=found.predicate,
+        given=found.given,
+        values=tuple(zip(names, found.at, strict=False)),
         notes=(Note(storage.span, f"`{name}` is a parameter"),),
         exact=not reason,
         reason=reason,
@@ -191,37 +187,58 @@ def _covered(trace: Trace, storage: Storage, writes: list[_Moved], path: tuple[B
     )
 
 
+class _Found(Struct, frozen=True):
+    """When the element of a buffer that is ``at`` some indices is written.
+
+    ``given``: what holds of the symbols that name it; ``reason``: why that may be too much to ask.
+    """
+
+    predicate: Bool
+    at: tuple[Expr, ...] = ()
+    given: tuple[Bool, ...] = ()
+    reason: str = ""
+
+
 def _somewhere(
-    trace: Trace,
-    writes: list[_Moved],
-    path: tuple[Bool, ...],
-    point: tuple[Expr, ...],
-    inside: tuple[Bool, ...],
-) -> tuple[Bool, str]:
-    """When one of the writes has an element; why that may be too much to ask, if it may."""
+    trace: Trace, storage: Storage, writes: list[_Moved], path: tuple[Bool, ...]
+) -> _Found:
+    """When one of the writes has an element: seen in the rows in which that can be said, if there
+    are some, else in those of the buffer."""
+    pairs = [(item.operation, item.tensor) for item in writes]
+    ways = (_in_rows(trace, frame, writes, path) for frame in buffers.frames(storage, pairs))
+    first = next(ways)
+    return next((found for found in (first, *ways) if not found.reason), first)
+
+
+def _in_rows(
+    trace: Trace, frame: buffers.Frame, writes: list[_Moved], path: tuple[Bool, ...]
+) -> _Found:
     held = {id(condition) for condition in path}
     facts = [item.condition for item in trace.assumptions]
+    point = tuple(E.fresh("element", 0, None, E.Origin.POINT) for _ in frame.shape)
+    inside = tuple(E.lt(x, extent) for x, extent in zip(point, frame.shape, strict=True))
     known = Known((*facts, *path, *inside))
     ways: list[Copy] = []
     doubt = ""
     for item in writes:
         op = item.operation
         here = known.also((*op.path, *flow.within(op.loops)), op.loops)
-        found = buffers.placed(item.storage, item.tensor, here, op.loops)
+        found = buffers.placed(item.storage, frame, item.tensor, here, op.loops)
         doubt = doubt or ("" if found.exact else found.view.reason)
         way = copy(Access(op, item.touch.role, found.view, op.loops, (found.fits,)), 0)
         if way is not None:
             kept = tuple(fact for fact in way.constraints if id(fact) not in held)
             ways.append(Copy(way.access, way.view, way.private, kept))
+    storage = writes[0].storage
+    at = buffers.indices(storage, frame, point)
     if not ways:
-        return E.FALSE, doubt
-    predicate, exact, blame = covered_point(ways, ways[0].access.view, point, known)
+        return _Found(E.FALSE, at, inside, doubt)
+    predicate, exact, blame = covered(ways, buffers.element(storage, frame, point), known)
     if predicate is E.TRUE or (exact and not doubt):
-        return predicate, ""
-    if blame is not None and blame.view.reason:
-        return predicate, blame.view.reason
-    name = writes[0].storage.name
-    return predicate, doubt or f"what is written to `{name}` is too irregular to add up"
+        return _Found(predicate, at, inside)
+    reason = blame.view.reason if blame is not None else ""
+    doubt = doubt or f"what is written to `{storage.name}` is too irregular to add up"
+    return _Found(predicate, at, inside, reason or doubt)
 
 
 def _written(name: str, span: Span) -> Check:

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from rules.tpu import kit
 from tests.okk.support import check
 from verifier.engine.analysis import analyze_file
 from verifier.report.model import FileRequest
+from verifier.symbolic import expr as E
 
 WHOLE = "okk-output-coverage"
 NOTHING = "no-output"
@@ -160,3 +162,12 @@ def test_a_function_that_does_nothing_on_the_device_loses_no_work(tmp_path: Path
     result = analyze_file(FileRequest(path=str(path)))
     found = {(d.kernel, d.rule) for d in result.diagnostics if d.severity == "error"}
     assert found == {("forgotten", NOTHING)}
+
+
+def test_a_step_with_several_terms_goes_into_an_offset() -> None:
+    i, a, b, w = (E.symbol(name) for name in ("i", "of one", "of other", "wide"))
+    assert kit.divided(i * (a + b) * 70 + a * 70, (a + b) * 70) == (i, a * 70)
+    assert kit.divided(w * 2 + 3, w + 2) == (E.const(1), w + 1)
+    assert kit.divided((w + 1) * (w + 2), w + 2) == (w + 1, E.const(0))
+    assert kit.divided(E.const(35), E.const(12)) == (E.const(2), E.const(11))
+    assert kit.divided(i * 15 + 24, E.const(12)) == (E.const(2), i * 15)

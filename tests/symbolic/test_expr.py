@@ -330,3 +330,30 @@ def test_a_choice_between_what_is_equal_where_it_matters_is_no_choice() -> None:
     assert E.ite(E.eq(n, m), m, n) is n
     assert E.ite(E.ne(n, 1), 1, n) is not n
     assert E.ite(E.eq(n, 1), 2, n) is not n
+
+
+_FACTORS = st.lists(
+    st.tuples(st.integers(-3, 3), st.lists(st.sampled_from(NAMES), max_size=2)), max_size=3
+)
+
+
+@given(_FACTORS, _FACTORS, st.integers(-2, 2))
+def test_what_is_multiplied_is_divided_again(
+    one: list[tuple[int, list[str]]], other: list[tuple[int, list[str]]], rest: int
+) -> None:
+    symbols = {name: E.symbol(f"divided {name}") for name in NAMES}
+
+    def total(terms: list[tuple[int, list[str]]]) -> E.Expr:
+        out = E.const(0)
+        for factor, names in terms:
+            part = E.const(factor)
+            for each in names:
+                part = part * symbols[each]
+            out = out + part
+        return out
+
+    a, b = total(one), total(other)
+    if not b.is_const:
+        assert E.exact_quotient(a * b, b) is a
+        found = E.exact_quotient(a * b + rest, b)
+        assert found is a if not rest else found is None

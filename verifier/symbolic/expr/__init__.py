@@ -26,6 +26,7 @@ from verifier.symbolic.expr.division import (
     minimum,
     mod,
     table,
+    without,
 )
 from verifier.symbolic.expr.evaluation import Evaluation, EvaluationError, evaluate
 from verifier.symbolic.expr.formulas import (
@@ -119,4 +120,5 @@ __all__ = [
     "symbol",
     "table",
     "truth",
+    "without",
 ]

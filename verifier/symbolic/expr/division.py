@@ -220,24 +220,55 @@ def _div_const(a: Expr, d: int) -> Expr:
 
 
 def exact_quotient(a: Expr, b: Expr) -> Expr | None:
-    """``q`` with ``q * b == a`` identically, for a one-term ``b``; None if there is none."""
-    if len(b.terms) != 1 or b.const:
-        return const(1) if a is b and not b.is_const else None
+    """``q`` with ``q * b == a`` identically; None if there is none, or ``b`` is a number."""
+    if b.is_const:
+        return None
+    if a is b:
+        return const(1)
+    if len(b.terms) > 1 or b.const:
+        return _long_division(a, b)
     (divisor, coef) = b.terms[0]
     if a.const:
         return None
     out: dict[tuple[Atom, ...], int] = {}
     for mono, c in a.terms:
-        left = list(mono)
-        for atom in divisor:
-            if atom not in left:
-                return None
-            left.remove(atom)
-        if c % coef:
+        left = without(mono, divisor)
+        if left is None or c % coef:
             return None
-        _add(out, tuple(left), c // coef)
+        _add(out, left, c // coef)
     shift = out.pop((), 0)
     return Expr.make(out, shift)
+
+
+def without(mono: tuple[Atom, ...], divisor: tuple[Atom, ...]) -> tuple[Atom, ...] | None:
+    """A product without the factors of another one; None if it has not got them all."""
+    left = list(mono)
+    for atom in divisor:
+        if atom not in left:
+            return None
+        left.remove(atom)
+    return tuple(left)
+
+
+def _long_division(a: Expr, b: Expr) -> Expr | None:
+    """:func:`exact_quotient` by a sum: the greatest term of what is left goes first."""
+    divisor, coef = max(b.terms, key=_greatness)
+    out = const(0)
+    while a.terms:
+        mono, c = max(a.terms, key=_greatness)
+        left = without(mono, divisor)
+        if left is None or c % coef:
+            return None
+        part = Expr.make({left: c // coef}, 0) if left else const(c // coef)
+        out = out + part
+        a = a - part * b
+    return out if not a.const else None
+
+
+def _greatness(term: tuple[tuple[Atom, ...], int]) -> tuple[int, tuple[int, ...]]:
+    """An order of products that goes well with multiplication: by degree, then factor by factor."""
+    mono, _ = term
+    return len(mono), tuple(-atom.id for atom in mono)
 
 
 def mod(a: Expr | int, b: Expr | int) -> Expr:
