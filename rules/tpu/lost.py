@@ -183,7 +183,8 @@ class _Results:
         """Whether another use surely is elsewhere, in the iteration that is meant."""
         known = Known((*self.demands, *use.path, *use.within), use.loops)
         apart, ranges = kit.apart(self.chip, use.tensor, other.tensor)
-        return known.also((*other.facts, *ranges), other.use.loops).decide(apart) is True
+        there = known.also((*other.facts, *ranges), other.use.loops)
+        return there.decide_in_turn(apart) is True
 
 
 def _same(one: LocalTensor | SystemTensor, other: LocalTensor | SystemTensor) -> bool:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
 
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Div, Expr, Sym
 from verifier.symbolic.tensors import Axis, Loop
 from verifier.symbolic.views.common import conjuncts
+
+#: places that are taken in turn: so many are told apart, of so many indices
+_MOST_TURNS: Final = 8
+_MOST_INDICES: Final = 2
 
 
 class Known:
@@ -94,6 +99,18 @@ class Known:
         """True when the condition is among the facts or follows from the bounds."""
         return True if all(self._holds(part) for part in conjuncts(condition)) else None
 
+    def decide_in_turn(self, condition: Bool, left: int = _MOST_INDICES) -> bool | None:
+        """As :meth:`decide`, of what is taken in turn (``i % 2``): of each remainder by itself."""
+        found = self.decide(condition)
+        turn = next(_turns(condition), None) if left else None
+        if found is not None or turn is None:
+            return found
+        symbol, count = turn
+        rounds = E.fresh(symbol.name, 0 if symbol.lo == 0 else None, None, symbol.origin)
+        puts = (E.Substitution({symbol: rounds * count + rest}) for rest in range(count))
+        all_ = all(self.decide_in_turn(put.bool(condition), left - 1) is True for put in puts)
+        return True if all_ else None
+
     def _holds(self, part: Bool) -> bool:
         if part is E.TRUE or id(part) in self._held:
             return True
@@ -133,3 +150,20 @@ class Known:
     def most(self, term: Expr) -> int | None:
         """A number that a term does not exceed."""
         return E.bounds(self._by_bounds().expr(term))[1]
+
+
+def _turns(condition: Bool) -> Iterator[tuple[Sym, int]]:
+    """Symbols that are divided by a small number, and that number."""
+    for arg in condition.args:
+        yield from _turns(arg)
+    if condition.expr is None:
+        return
+    for mono, _ in condition.expr.terms:
+        for atom in mono:
+            if not isinstance(atom, Div) or not atom.den.is_const:
+                continue
+            if not 2 <= atom.den.const <= _MOST_TURNS:
+                continue
+            for symbol in atom.num.free():
+                if isinstance(symbol, Sym) and atom.num.coefficient(symbol):
+                    yield symbol, atom.den.const
