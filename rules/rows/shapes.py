@@ -266,6 +266,12 @@ VIEWS: Final = (
         "part = nl.copy(a_t[nl.arange(96){{||[:, None]}}, 0])\nnl.store(out, a_t)",
     ),
     _beta1(
+        "beta1-index-rank",
+        "X61",
+        "row = nl.arange(96)[:, None]\nnl.store(out[row, nl.arange(40){{||[None, :]}}], a_t)",
+        target="trn2",
+    ),
+    _beta1(
         "beta1-mixed-indexing",
         "X62",
         f"{_INDEXED}nl.store(out[row, {{{{0:40||column}}}}], a_t)",
@@ -309,6 +315,12 @@ PYTHON: Final = (
         "done = {{not a_t[0:1, 0:1]||not a.shape}}\nnisa.memset(dst=r, value=1.0)",
         api="0.6",
         target="trn3",
+    ),
+    beside(
+        "device-condition",
+        "G38",
+        "part = {{a_t or r||a_t}}\nnisa.tensor_copy(dst=r, src=part)",
+        api="0.5",
     ),
     beside(
         "device-condition",

@@ -180,3 +180,14 @@ def test_mixing_slices_and_arrays() -> None:
     assert machine.broken() == ["beta1-mixed-indexing"] and view.rank == 3
     views.subscript(machine, a, views.arange(machine, E.const(4)), SPAN, generation="beta1")
     assert machine.broken()[-1] == "beta1-index-rank"
+
+
+@pytest.mark.parametrize("which", ["rows", "columns", "both"])
+def test_each_index_array_has_two_axes(which: str) -> None:
+    machine = Recorder("beta1")
+    a = machine.allocate("a", (3, 4, 10), "float32", Buffer.HBM)
+    rows = views.arange(machine, E.const(4)) if which != "columns" else column(machine, 4)
+    columns = views.arange(machine, E.const(10)) if which != "rows" else row(machine, 10)
+    view = views.subscript(machine, a, (E.const(2), rows, columns), SPAN, generation="beta1")
+    assert machine.broken() == ["beta1-index-rank"]
+    assert (as_array(view) == flat(3, 4, 10)[2]).all()

@@ -285,7 +285,8 @@ def gather(machine: Machine, view: View, items: Sequence[object], span: Span) ->
             facts=("NKI-X62", "NKI-E35"),
         )
     arrays, runtime = _arrays(machine, view, present, span)
-    gathered, exprs = _broadcast(machine, view, list(arrays.values()), span)
+    tiles = [isinstance(present[dim], View) for dim in arrays]
+    gathered, exprs = _broadcast(machine, view, list(arrays.values()), tiles, span)
     own = {axis.symbol.id for axis in gathered}
     replacement: dict[E.Sym, Expr] = {}
     bounds = list(_by_rows(view, present, arrays, span)) if view.buffer.off_chip else []
@@ -375,19 +376,32 @@ def _along_partitions(array: IndexTensor) -> bool:
 
 
 def _broadcast(
-    machine: Machine, view: View, arrays: list[IndexTensor], span: Span
+    machine: Machine,
+    view: View,
+    arrays: list[IndexTensor],
+    tiles: Sequence[bool],
+    span: Span,
 ) -> tuple[list[Axis], Sequence[Expr]]:
-    """The axes of the index arrays together, and the index that each array gives along them."""
-    ndim, placed, exprs = _align(machine, arrays, span)
-    if ndim < 2:
+    """The axes of the index arrays together, and the index that each array gives along them.
+
+    Each array has two axes of its own (NKI-X61); one that has not is taken along the partitions
+    if it comes first, along the free dimension otherwise, as it was meant. ``tiles``: which of
+    them are tiles of indices.
+    """
+    flat = [array.ndim == 1 and not tile for array, tile in zip(arrays, tiles, strict=True)]
+    if any(flat) or all(array.ndim < 2 for array in arrays):
         machine.check(
             "beta1-index-rank",
             FALSE,
             span,
-            f"{ndim} >= 2",
+            f"{int(any(flat))} >= 2",
             f"`{view.name}` is indexed with a one-dimensional index array",
             facts=("NKI-X61", "NKI-E01"),
         )
+    varying = [number for number, array in enumerate(arrays) if array.ndim]
+    if len(varying) > 1 and flat[varying[0]]:
+        arrays[varying[0]] = replace(arrays[varying[0]], ndim=2)
+    ndim, placed, exprs = _align(machine, arrays, span)
     at = dict(placed)
     gathered = [at.get(position) or machine.axis(E.const(1)) for position in range(ndim)]
     for axis in gathered:
