@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from verifier.engine import analyze_file
+from verifier.executor import simulate
 from verifier.report.model import FileRequest
 
 KERNEL = """\
@@ -82,15 +84,22 @@ FALSE = [
     "tile is other or x is tile",
 ]
 UNKNOWN = [
-    ("tile", "pass"),
-    ("not tile", "pass"),
-    ("(tile and other) is tile", "pass"),
     ("tile in {tile: 1}", "pass"),
     ("False", "for row in tile:\n        pass"),
     ("False", "tile()"),
     ("False", "del tile.shape"),
 ]
 ON_DEVICE = [
+    ("tile", "pass"),
+    ("not tile", "pass"),
+    ("(tile and other) is tile", "pass"),
+    ("x", "pass"),
+    ("False", "kept = x or tile"),
+    ("False", "kept = other if not tile else tile"),
+    ("False", "assert tile"),
+    ("any([tile, other])", "pass"),
+    ("all((True, tile))", "pass"),
+    ("(lambda given: given and True)(tile)", "pass"),
     ("tile[0, 0]", "pass"),
     ("not tile[:, 1:3]", "pass"),
     ("tile == other", "pass"),
@@ -138,3 +147,52 @@ def test_what_only_the_device_knows(tmp_path: Path, condition: str, before: str)
 @pytest.mark.parametrize(("before", "rule"), ERRORS)
 def test_errors_of_pythons_own(tmp_path: Path, before: str, rule: str) -> None:
     assert rule in check(tmp_path, "False", before)[1]
+
+
+BIASED = """\
+@nki.jit
+def kernel(x, bias{default}):
+    use = {condition}
+    P, F = x.shape
+    assert P <= 128 and F <= 2048
+    out = nl.ndarray((P, F), dtype=x.dtype, buffer=nl.shared_hbm)
+    nisa.dma_copy(dst=out, src=x)
+    if use:
+        assert bias.shape == (P, F)
+        nisa.dma_copy(dst=out, src=bias)
+    return out
+"""
+OF_0_6 = "import nki\nimport nki.isa as nisa\nimport nki.language as nl\n\n\n"
+
+
+def biased(tmp_path: Path, default: str, condition: str) -> tuple[str, list[str]]:
+    """As :func:`check`, where an input is a condition before anything says that it is a tensor."""
+    path = tmp_path / "kernel.py"
+    path.write_text(OF_0_6 + BIASED.format(default=default, condition=condition))
+    result = analyze_file(FileRequest(path=str(path), roots=(str(tmp_path),), api_version="0.6"))
+    (kernel,) = result.kernels
+    return kernel.status, [d.rule for d in result.diagnostics if d.severity == "error"]
+
+
+@pytest.mark.parametrize("condition", ["not not bias", "bool(bias)", "True if bias else False"])
+def test_an_input_turns_out_to_be_a_tensor(tmp_path: Path, condition: str) -> None:
+    assert biased(tmp_path, "", condition) == ("violated", ["device-condition"])
+
+
+@pytest.mark.parametrize("condition", ["not not bias", "bool(bias)", "True if bias else False"])
+def test_an_input_may_be_none(tmp_path: Path, condition: str) -> None:
+    """No document says what a compiler makes of it; a comparison is taken by all."""
+    assert biased(tmp_path, "=None", condition) == ("unknown", [])
+    local = condition.replace("bias", "(None if bias == None else x)")
+    assert biased(tmp_path, "=None", local) == ("unknown", [])
+    assert biased(tmp_path, "=None", "bias != None") == ("verified", [])
+
+
+def test_a_run_tells_as_well(tmp_path: Path) -> None:
+    source = OF_0_6 + BIASED.format(default="=None", condition="bias != None and {}")
+    given = {"x": np.zeros((48, 80), np.float32), "bias": np.zeros((48, 80), np.float32)}
+    for condition, faults in (("x", 1), ("bias", 0), ("bias[0:2, 0:3]", 1), ("x.shape", 0)):
+        path = tmp_path / "kernel.py"
+        path.write_text(source.format(condition))
+        outcome = simulate(f"{path}::kernel", keep_going=True).outcome(**given)
+        assert [d.rule for d in outcome.violations] == ["device-condition"] * faults, condition

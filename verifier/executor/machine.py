@@ -178,6 +178,8 @@ class ConcreteMachine(Numbering):
         self._execute = device.execute
         self.lives: list[Life] = []
         self.program = Program()
+        #: inputs that may be None
+        self.optional: frozenset[str] = frozenset()
         self.rng = np.random.default_rng(options.seed)
         self.state: dict[object, object] = {}
         #: run-time offsets of indirect views, by the symbols of their axes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -107,6 +108,7 @@ def run(
         if isinstance(machine.hardware, Chip):
             outcome.outputs = _on_chip(machine, kernel, arguments, grid, span)
             return outcome
+        machine.optional = _optional(function)
         given = {
             key: _argument(machine, key, value, span, inputs) for key, value in arguments.items()
         }
@@ -210,6 +212,14 @@ def definition_of(function: Callable[..., Any]) -> Span:
     if code is None:
         return places.NOWHERE
     return places.definition(code.co_filename, code.co_firstlineno, function.__name__)
+
+
+def _optional(function: Callable[..., Any]) -> frozenset[str]:
+    """The parameters that are None unless somebody gives them."""
+    with contextlib.suppress(TypeError, ValueError):
+        parameters = inspect.signature(function).parameters
+        return frozenset(name for name, p in parameters.items() if p.default is None)
+    return frozenset()
 
 
 def _argument(

@@ -18,7 +18,7 @@ from verifier.executor.operands import bound_of
 from verifier.executor.regions import Geometry
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.machine import Arg, Call
-from verifier.symbolic.tensors import Mark, View
+from verifier.symbolic.tensors import Mark, StorageKind, View
 from verifier.symbolic.values import BufferValue, DynamicSlice, Opaque
 
 if TYPE_CHECKING:
@@ -292,6 +292,11 @@ class Tensor(Located):
     __hash__ = object.__hash__
 
     def __bool__(self) -> bool:
+        machine = self.machine
+        template = self.memory.template
+        given = template.kind is StorageKind.INPUT and self.place is template.whole
+        optional = given and self.memory.name in machine.optional
+        machine.dialect.tensor_truth(machine, places.here().span, optional=optional)
         return True
 
     def __iter__(self) -> Iterator[Any]:

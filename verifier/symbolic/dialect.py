@@ -131,8 +131,8 @@ class Dialect(Protocol[M]):
         one loop."""
         ...
 
-    def tensor_truth(self, machine: M, view: View | None, span: Span) -> Bool:
-        """``bool(tensor)``."""
+    def tensor_truth(self, machine: Machine, span: Span, *, optional: bool = False) -> bool | None:
+        """``bool(tensor)``, None if nobody knows; ``optional``: of what may be None as well."""
         ...
 
     def on_device(

@@ -35,7 +35,7 @@ from verifier.symbolic.python.machine import DeviceMachine
 from verifier.symbolic.python.model import Class, Function
 from verifier.symbolic.python.plain import PlainDialect
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.tensors import LoopKind, StorageKind, View
+from verifier.symbolic.tensors import LoopKind, View
 from verifier.symbolic.trace import Block, LedgerKind
 from verifier.symbolic.values import (
     ApiRef,
@@ -101,22 +101,22 @@ class NkiDialect(PlainDialect):
         """What a name of NumPy or a dtype library means to kernels, or None."""
         return names.external(path)
 
-    def tensor_truth(self, machine: VM, view: View | None, span: Span) -> Bool:
-        """No generation takes what a tensor holds as a condition.
+    def tensor_truth(self, machine: Machine, span: Span, *, optional: bool = False) -> bool | None:
+        """No generation takes a tensor as a condition, in whole or in part (NKI-G38, NKI-E05).
 
-        A whole tensor of NKI 0.2 or newer is an object like others: kernels ask so whether one is
-        given at all.
+        What may be None may be asked for being there: Beta 1 documents that it refuses that, and
+        nothing says what compilers since do.
         """
-        held = view is not None and (
-            view.storage.kind is StorageKind.RESULT or view.shape != view.storage.shape
-        )
-        if held or machine.api == "beta1":
-            self.on_device(machine, HostUse.CONDITION, DeviceData.TENSOR, "a tensor", span)
-        return machine.unknown_bool("a condition depends on a tensor", span)
+        if optional and machine.api != "beta1":
+            text = "whether a compiler takes a tensor for true is not documented: write `!= None`"
+            machine.approximate(LedgerKind.OPAQUE, text, span)
+            return True
+        self.on_device(machine, HostUse.CONDITION, DeviceData.TENSOR, "a tensor", span)
+        return None
 
     def on_device(
         self,
-        machine: VM,
+        machine: Machine,
         use: HostUse,
         data: DeviceData,
         what: str,

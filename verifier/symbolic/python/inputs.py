@@ -25,6 +25,7 @@ from verifier.source.project import Module
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr, Sym
 from verifier.symbolic.lanes import SystemAddress
+from verifier.symbolic.python.flow import HostCheck
 from verifier.symbolic.python.pins import (
     ChoicePin,
     ContractMismatchError,
@@ -34,6 +35,7 @@ from verifier.symbolic.python.pins import (
     ValuePin,
 )
 from verifier.symbolic.tensors import Axis, DType, Mark, Storage, StorageKind, View
+from verifier.symbolic.trace import LedgerEntry
 
 #: the last dtype that a free tensor may have (the host-only ones come after it)
 FREE_DTYPES = dt.CODES["float4_e2m1fn_x4"]
@@ -97,6 +99,8 @@ class Parameter(Struct, eq=False):
     tied: InputKind | None = None
     #: what is not followed if it turns out to be a tensor: why, where, when
     unfollowed: list[tuple[str, Span, int]] = msgspec.field(default_factory=list)
+    #: what its truth comes to if it turns out to be a tensor: checks, and what is not known
+    as_tensor: list[tuple[list[HostCheck], list[LedgerEntry]]] = msgspec.field(default_factory=list)
     #: the kernel's text takes it to be negative at times
     signed: bool = False
     #: what is an error if it turns out to be a number, likewise

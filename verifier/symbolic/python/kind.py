@@ -124,6 +124,10 @@ class Kind(Generic[M]):
         """``bool(value)``."""
         return E.TRUE
 
+    def presence(self, vm: M, value: Any, span: Span) -> Bool:
+        """``bool(value)`` where the value might as well be None, and this may be what is asked."""
+        return self.truth(vm, value, span)
+
     def length(self, vm: M, value: Any, span: Span) -> object:
         """``len(value)``."""
         return self._missing(vm, value, "has no len()", span)

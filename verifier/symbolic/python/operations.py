@@ -258,7 +258,15 @@ class Operations(RecordMachine):
             return value
         if isinstance(value, bool):
             return E.TRUE if value else E.FALSE
-        result = self.each(value, lambda v: self.kind(v).truth(self, v, span))
+        optional = isinstance(value, Guarded) and any(v is None for _, v in value.cases)
+        result = self.each(
+            value,
+            lambda v: (
+                self.kind(v).presence(self, v, span)
+                if optional
+                else self.kind(v).truth(self, v, span)
+            ),
+        )
         formula = as_formula(result)
         assert formula is not None
         return formula

@@ -47,6 +47,17 @@ def of_a_tensor(vm: VM, p: Parameter, reason: str, span: Span) -> None:
         p.unfollowed.append((reason, span, vm.next_order()))
 
 
+def true_of_a_tensor(vm: VM, p: Parameter, span: Span, optional: bool) -> None:
+    """What it means that the parameter is a condition if it is a tensor, which may turn out later.
+
+    ``optional``: it may be None as well.
+    """
+    checks, ledger = len(vm.checks), len(vm.trace.ledger)
+    vm.dialect.tensor_truth(vm, span, optional=optional)
+    p.as_tensor.append((vm.checks[checks:], vm.trace.ledger[ledger:]))
+    del vm.checks[checks:], vm.trace.ledger[ledger:]
+
+
 def of_a_number(vm: VM, p: Parameter, reason: str, span: Span) -> None:
     """What is an error if the parameter is a number, which may turn out later."""
     p.refused.append((reason, span, vm.next_order()))
@@ -63,6 +74,9 @@ def tie_tensors(vm: VM) -> None:
             continue
         for reason, span, order in p.unfollowed:
             ledger.append(LedgerEntry(LedgerKind.SKIPPED, reason, span, (), order))
+        for checks, entries in p.as_tensor:
+            vm.checks.extend(checks)
+            ledger.extend(entries)
         if p.asked is None:
             continue
         if p.has_default and p.default is None:

@@ -442,11 +442,15 @@ class ParameterKind(TensorKind):
     # -- protocols -----------------------------------------------------------------------
 
     def truth(self, vm: VM, value: Any, span: Span) -> Bool:
-        p: Parameter = value
+        # the case of None was split off when the parameter was bound
+        return self._truth(vm, value, span, value.has_default and value.default is None)
+
+    def presence(self, vm: VM, value: Any, span: Span) -> Bool:
+        return self._truth(vm, value, span, True)
+
+    def _truth(self, vm: VM, p: Parameter, span: Span, optional: bool) -> Bool:
         if p.kind is InputKind.TENSOR or (p.kind is None and tied.is_tensor(p)):
-            # the case of None was split off when the parameter was bound
-            optional = p.has_default and p.default is None
-            return E.TRUE if optional else vm.dialect.tensor_truth(vm, None, span)
+            return self._of_tensor(vm, span, optional)
         if self._is_sequence(p):
             return E.ne(vm.inputs.length(p), 0)
         if p.kind is InputKind.FLAG:
@@ -456,6 +460,8 @@ class ParameterKind(TensorKind):
         if p.kind is InputKind.STRING:
             return E.not_(vm.inputs.string_equals(p, ""))
         if p.kind in (None, InputKind.DTYPE):
+            if p.kind is None:
+                tied.true_of_a_tensor(vm, p, span, optional)
             if p.asked is None:
                 p.asked = vm.next_order()
             return vm.inputs.truth(p)

@@ -156,8 +156,15 @@ class TensorKind(Kind[VM]):
     # -- protocols -----------------------------------------------------------------------
 
     def truth(self, vm: VM, value: Any, span: Span) -> Bool:
-        view = value if isinstance(value, View) else None
-        return vm.dialect.tensor_truth(vm, view, span)
+        return self._of_tensor(vm, span, False)
+
+    def presence(self, vm: VM, value: Any, span: Span) -> Bool:
+        return self._of_tensor(vm, span, True)
+
+    def _of_tensor(self, vm: VM, span: Span, optional: bool) -> Bool:
+        if vm.dialect.tensor_truth(vm, span, optional=optional):
+            return E.TRUE
+        return vm.unknown_bool("a condition depends on a tensor", span)
 
     def length(self, vm: VM, value: Any, span: Span) -> object:
         view = self._view(vm, value, span)
