@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from verifier.solver import Query, Solver
+from verifier.solver.prepare import Preparation
 from verifier.solver.query import AnswerKind, Tier, Z3Kind
 from verifier.solver.search import Repair, Search
 from verifier.solver.z3backend import Backend, Outcome, Session
@@ -235,6 +236,16 @@ def test_division_by_zero_is_no_counterexample() -> None:
     assert answer.refuted
     assert answer.model is not None
     assert answer.model["d"] != 0
+
+
+def test_a_size_that_is_a_product_of_its_own_quotients_stays_within_its_bounds() -> None:
+    size = E.symbol("size", 1, 100)
+    half = size // 2
+    square = E.eq(size, half * half)
+    answer = Solver().check(Query((square,), E.eq(size, 4)))
+    assert not answer.refuted
+    left = Preparation().of([square])
+    assert all((sym.hi or 0) <= 2500 for fact in left.facts for sym in fact.free())
 
 
 def test_negative_divisors_round_down() -> None:

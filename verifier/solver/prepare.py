@@ -164,8 +164,21 @@ def _solve(fact: Bool) -> _Solved | None:
     if coef == 1:
         value = -value
     step = E.Substitution({sym: value})
-    conditions = [E.eq(step.expr(E.from_atom(atom)), quotient) for quotient, atom in quotients]
+    again = [step.expr(E.from_atom(atom)) for _, atom in quotients]
+    if sym.origin is E.Origin.SOLVER and _turns_in_circles(again, [q for q, _ in quotients]):
+        return None
+    conditions = [E.eq(expr, q) for expr, (q, _) in zip(again, quotients, strict=True)]
     return sym, value, conditions
+
+
+def _turns_in_circles(again: Sequence[Expr], quotients: Sequence[Expr]) -> bool:
+    """Whether a quotient would be known by a quotient of itself, and that by one again.
+
+    ``s == (s // 2) * (s // 2)`` goes on like that forever, with bounds squared each time.
+    """
+    symbols = {sym for quotient in quotients for sym in quotient.free()}
+    inside = (atom for expr in again for atom in expr.atoms() if not isinstance(atom, Sym))
+    return any(not symbols.isdisjoint(E.atom_free(atom)) for atom in inside)
 
 
 def _replace_atom(expr: Expr, atom: E.Atom, value: Expr) -> Expr:
