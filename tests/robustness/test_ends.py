@@ -17,10 +17,11 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.commands import ROOT, tilelint
+from tests.commands import ROOT, Command, script, starter, tilelint
 
 from .support import FIXTURES, bad, good
 
@@ -31,7 +32,7 @@ CHECK = [*COMMAND, "check", "--format", "json"]
 
 @pytest.fixture
 def kernels(tmp_path: Path) -> Path:
-    """Files enough for two workers, with findings; the run takes about a second."""
+    """Files enough for two workers, with findings; a run that is loaded takes half a second."""
     folder = tmp_path / "kernels"
     folder.mkdir()
     for name in ("softmax_rows.py", "rope_halves.py"):
@@ -42,21 +43,27 @@ def kernels(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.fixture
+def few(tmp_path: Path) -> Path:
+    """What is about streams alone: a file with a finding and one without."""
+    folder = tmp_path / "few"
+    folder.mkdir()
+    (folder / "good.py").write_text(good(), encoding="utf-8")
+    (folder / "bad.py").write_text(bad(), encoding="utf-8")
+    return folder
+
+
 def environment(cache: Path | None = None) -> dict[str, str]:
     place = "" if cache is None else str(cache)
     return {**os.environ, "PYTHONPATH": str(ROOT), "TILELINT_CACHE_DIR": place}
 
 
-def start(folder: Path, *arguments: str, cache: Path | None = None) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [*CHECK, *arguments],
-        cwd=folder,
-        env=environment(cache),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
+def start(folder: Path, *arguments: str, cache: Path | None = None) -> Command:
+    return command("check", "--format", "json", *arguments, cwd=folder, env=environment(cache))
+
+
+def command(*arguments: str, **where: Any) -> Command:
+    return Command(*arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **where)
 
 
 def run(folder: Path, *arguments: str, cache: Path | None = None) -> tuple[int, str, str]:
@@ -114,7 +121,7 @@ def moments(count: int) -> Iterator[tuple[float, str, bool, bool]]:
     """When to interrupt a run, with how many workers, all processes or one, with a cache or not."""
     rng = random.Random(5)
     for index in range(count):
-        yield rng.uniform(0.0, 1.2), "12"[index % 2], index % 4 < 2, index % 3 == 0
+        yield rng.uniform(0.0, 0.6), "12"[index % 2], index % 4 < 2, index % 3 == 0
 
 
 @pytest.mark.parametrize(
@@ -150,14 +157,14 @@ def test_a_second_interrupt(kernels: Path) -> None:
     for pause in (0.0, 0.001, 0.01, 0.05):
         process = start(kernels, "--jobs", "2")
         listening(process)
-        time.sleep(0.6)
+        time.sleep(0.2)
         for _ in range(5):
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGINT)
             time.sleep(pause)
         _, err = process.communicate(timeout=30)
         assert clean(err), err
-        # -2 as long as Python was starting: a shell reports it as 130, too
+        # -2 as long as nobody listened: a shell reports it as 130, too
         assert process.returncode in (1, 130, -signal.SIGINT)
         assert alone(process.pid)
 
@@ -190,10 +197,10 @@ def test_a_signal_that_python_would_drop() -> None:
         assert (done.stdout, done.stderr) == (expected + "\n", "")
 
 
-def test_signals_that_are_ignored_stay_ignored(kernels: Path) -> None:
+def test_signals_that_are_ignored_stay_ignored(few: Path) -> None:
     process = subprocess.Popen(
         ["sh", "-c", 'trap \'\' INT HUP; exec "$0" "$@"', *CHECK],
-        cwd=kernels,
+        cwd=few,
         env=environment(),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -210,16 +217,17 @@ def test_signals_that_are_ignored_stay_ignored(kernels: Path) -> None:
 
 
 @pytest.mark.parametrize("format_", ["full", "json"])
-def test_a_reader_that_goes_away(kernels: Path, format_: str) -> None:
-    command = " ".join([*COMMAND, "check --format", format_])
-    script = f"{command} | head -c 1; echo ${{PIPESTATUS[0]}}"
+def test_a_reader_that_goes_away(few: Path, tmp_path: Path, format_: str) -> None:
+    (tmp_path / "tilelint").write_text(script(), encoding="utf-8")
+    checked = f"sh {tmp_path / 'tilelint'} check --format {format_}"
     done = subprocess.run(
-        ["bash", "-c", script],
-        cwd=kernels,
+        ["bash", "-c", f"{checked} | head -c 1; echo ${{PIPESTATUS[0]}}"],
+        cwd=few,
         env=environment(),
         capture_output=True,
         text=True,
         check=False,
+        pass_fds=[starter().fileno()],
     )
     # A short report may have been taken by the pipe as a whole before its reader went.
     assert done.stdout[1:].strip() in ("141", "1")
@@ -227,20 +235,20 @@ def test_a_reader_that_goes_away(kernels: Path, format_: str) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
-def test_a_full_disk_under_the_output(kernels: Path) -> None:
+def test_a_full_disk_under_the_output(few: Path) -> None:
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
-            CHECK, cwd=kernels, env=environment(), stdout=full, stderr=subprocess.PIPE, check=False
+            CHECK, cwd=few, env=environment(), stdout=full, stderr=subprocess.PIPE, check=False
         )
         assert done.returncode == 2
         said = b"tilelint: error: cannot write the report: No space left on device\n"
         assert done.stderr == said
         done = subprocess.run(
-            CHECK, cwd=kernels, env=environment(), stdout=full, stderr=full, check=False
+            CHECK, cwd=few, env=environment(), stdout=full, stderr=full, check=False
         )
         assert done.returncode == 2
         done = subprocess.run(
-            CHECK, cwd=kernels, env=environment(), stdout=subprocess.PIPE, stderr=full, check=False
+            CHECK, cwd=few, env=environment(), stdout=subprocess.PIPE, stderr=full, check=False
         )
         assert done.returncode == 1
         json.loads(done.stdout)
@@ -260,14 +268,7 @@ def test_a_full_disk_under_a_file_loses_nothing(kernels: Path) -> None:
 
 def test_an_interrupt_while_the_reader_sleeps() -> None:
     """More than a pipe holds is printed, and nobody reads."""
-    process = subprocess.Popen(
-        [*COMMAND, "rules", "--format", "markdown"],
-        env=environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
+    process = command("rules", "--format", "markdown", env=environment())
     assert process.stdout is not None
     assert process.stdout.read(1) == "|"
     time.sleep(0.5)
@@ -280,10 +281,10 @@ def test_an_interrupt_while_the_reader_sleeps() -> None:
 
 
 @pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
-def test_closed_streams(kernels: Path, closed: str) -> None:
+def test_closed_streams(few: Path, closed: str) -> None:
     done = subprocess.run(
         ["sh", "-c", " ".join([*CHECK, closed])],
-        cwd=kernels,
+        cwd=few,
         env=environment(),
         capture_output=True,
         text=True,
@@ -392,7 +393,7 @@ def test_two_runs_at_once_on_one_cache(kernels: Path, tmp_path: Path) -> None:
 
 def test_a_run_that_is_killed_leaves_a_cache_that_works(kernels: Path, tmp_path: Path) -> None:
     status, whole, _ = run(kernels)
-    for seconds in (0.5, 0.7, 0.9):
+    for seconds in (0.1, 0.2, 0.35):
         process = start(kernels, "--jobs", "2", cache=tmp_path / "cache")
         time.sleep(seconds)
         process.kill()
