@@ -95,14 +95,11 @@ class Command(subprocess.Popen[str]):
         *arguments: object,
         cwd: Path = ROOT,
         env: Mapping[str, str] | None = None,
-        editor: bool = False,
         **streams: Any,
     ) -> None:
-        """``streams``: ``stdin``, ``stdout`` and ``stderr`` as :mod:`subprocess` takes them.
-        ``editor``: what serves an editor is loaded, too."""
+        """``streams``: ``stdin``, ``stdout`` and ``stderr`` as :mod:`subprocess` takes them."""
         words = ["-m", "verifier", *map(str, arguments)]
         self._request = _request(words, cwd, env, forked=True, session=True)
-        self._editor = editor
         self._started: Started | None = None
         super().__init__(words, text=True, **streams)
 
@@ -116,7 +113,7 @@ class Command(subprocess.Popen[str]):
         # pairs of descriptors, this process has -1 where it goes on with its own
         into, into_here, out_here, out, err_here, err = given[10:16]
         streams = [own if file == -1 else file for own, file in enumerate((into, out, err))]
-        self._started = Started(starter(ROOT, self._editor), self._request, streams)
+        self._started = Started(starter(), self._request, streams)
         self.pid = self._started.pid
         self._child_created = True
         self._close_pipe_fds(into, into_here, out_here, out, err_here, err)
@@ -154,7 +151,7 @@ class KernelProcess(_Process):
     """One that the starter of commands forks."""
 
     def __init__(self, folder: str) -> None:
-        self._started = Started(starter(ROOT), _request(["kernel", folder], Path.cwd(), None))
+        self._started = Started(starter(), _request(["kernel", folder], Path.cwd(), None))
         self.pid = self._started.pid
         self._status: int | None = None
 
@@ -199,20 +196,17 @@ def script() -> str:
     return f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n'
 
 
-def starter(tree: Path = ROOT, editor: bool = False) -> socket.socket:
-    return _starter(tree, editor)
+def starter(tree: Path = ROOT) -> socket.socket:
+    return _starter(tree)
 
 
 @cache
-def _starter(tree: Path, editor: bool) -> socket.socket:
-    """The socket of a process that has loaded the command; it ends with the process that made it.
-
-    ``editor``: also what serves an editor.
-    """
+def _starter(tree: Path) -> socket.socket:
+    """The socket of a process that has loaded the command; it ends with the process that made it."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with theirs:
         process = subprocess.Popen(
-            [sys.executable, "-m", "tests.commands", str(theirs.fileno()), str(int(editor))],
+            [sys.executable, "-m", "tests.commands", str(theirs.fileno())],
             cwd=tree,
             env={**os.environ, "PYTHONPATH": f"{tree}{os.pathsep}{ROOT}", "PYTHONUTF8": "1"},
             pass_fds=[theirs.fileno()],
@@ -226,14 +220,13 @@ def _starter(tree: Path, editor: bool) -> socket.socket:
     return ours
 
 
-def _serve(number: int, editor: bool) -> int:
+def _serve(number: int) -> int:
     """Fork a process for each request, until there is nobody to ask."""
     from verifier.cli.main import main
 
     for package in (rules, verifier):  # also what is loaded when it is needed
         for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-            if editor or not found.name.startswith("verifier.lsp"):
-                import_module(found.name)
+            import_module(found.name)
     loader.complete()
     gc.freeze()  # what is shared with all commands is not looked through by each
     request: dict[str, Any] | None = None
@@ -264,7 +257,7 @@ def _serve(number: int, editor: bool) -> int:
         faulthandler.enable()
     if request["forked"]:
         mock.patch.object(runner, "_start", _ForkedHere).start()
-        mock.patch.object(subprocess.Popen, "_execute_child", _analyst(editor)).start()
+        mock.patch.object(subprocess.Popen, "_execute_child", _analyst()).start()
     form, what, *sys.argv[1:] = request["arguments"]
     if form == "-c":
         exec(what, {"__name__": "__main__"})
@@ -303,12 +296,14 @@ def _kept(files: list[int]) -> dict[str, Any]:
     return request
 
 
-def _analyst(editor: bool) -> Any:
+def _analyst() -> Any:
     """How a server starts processes: the one that analyses is forked from it."""
+    from verifier.lsp import analyst, worker
+
     start = subprocess.Popen.__dict__["_execute_child"]
 
     def execute(self: Any, command: Any, *given: Any) -> None:
-        if not editor or tuple(command) != analyst._worker():
+        if tuple(command) != analyst._worker():
             start(self, command, *given)
             return
         into, into_here, out_here, out, err_here, err = given[9:15]
@@ -325,10 +320,8 @@ def _analyst(editor: bool) -> Any:
         self._child_created = True
         self._close_pipe_fds(into, into_here, out_here, out, err_here, err)
 
-    if editor:
-        from verifier.lsp import analyst, worker
     return execute
 
 
 if __name__ == "__main__":
-    sys.exit(_serve(int(sys.argv[1]), sys.argv[2] == "1"))
+    sys.exit(_serve(int(sys.argv[1])))

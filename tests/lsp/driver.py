@@ -145,7 +145,7 @@ class Driver:
             return
         ours, theirs = socket.socketpair()
         with theirs:
-            self.server = Command("lsp", "--stdio", editor=True, stdin=theirs, stdout=theirs)
+            self.server = Command("lsp", "--stdio", stdin=theirs, stdout=theirs)
 
         async def connect(*_: object) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
             return await open_connection(sock=ours)

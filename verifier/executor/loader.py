@@ -35,6 +35,7 @@ from verifier.source.text import decode, read_bytes
 
 _PACKAGES = ("verifier", "rules")
 _HOME = Path(__file__).resolve().parent.parent.parent
+_OUR_FILES = tuple(f"{_HOME / package}/" for package in _PACKAGES)
 _SHIMS = frozenset().union(*(dialect.packages for dialect in DIALECTS.values()))
 
 
@@ -43,9 +44,7 @@ def _ours(name: str) -> bool:
 
 
 def _is_our_file(path: str | None) -> bool:
-    if not path:
-        return False
-    return any(path.startswith(f"{_HOME / package}/") for package in _PACKAGES)
+    return path is not None and path.startswith(_OUR_FILES)
 
 
 def _is_users(module: ModuleType) -> bool:
