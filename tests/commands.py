@@ -202,7 +202,7 @@ def starter(tree: Path = ROOT) -> socket.socket:
 
 @cache
 def _starter(tree: Path) -> socket.socket:
-    """The socket of a process that has loaded the command; it ends with the process that made it."""
+    """The socket of a process that has loaded the command; it ends with whoever made it."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with theirs:
         process = subprocess.Popen(

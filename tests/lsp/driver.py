@@ -57,6 +57,21 @@ def _converter() -> Any:
     return converter
 
 
+async def connected(client: LanguageClient) -> Command:
+    """A server for a client, forked from a process that has loaded it and its worker."""
+    ours, theirs = socket.socketpair()
+    with theirs:
+        server = Command("lsp", "--stdio", stdin=theirs, stdout=theirs)
+
+    async def connect(*_: object) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        return await open_connection(sock=ours)
+
+    open_connection = asyncio.open_connection
+    with mock.patch.object(asyncio, "open_connection", connect):
+        await client.start_tcp("", 0)
+    return server
+
+
 class Driver:
     """A connection to a server, and everything that it sent."""
 
@@ -143,16 +158,7 @@ class Driver:
                 sys.executable, "-m", "verifier", "lsp", "--stdio", env=environment
             )
             return
-        ours, theirs = socket.socketpair()
-        with theirs:
-            self.server = Command("lsp", "--stdio", stdin=theirs, stdout=theirs)
-
-        async def connect(*_: object) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-            return await open_connection(sock=ours)
-
-        open_connection = asyncio.open_connection
-        with mock.patch.object(asyncio, "open_connection", connect):
-            await self.client.start_tcp("", 0)
+        self.server = await connected(self.client)
 
     # ----------------------------------------------------------------- documents
 

@@ -2,43 +2,46 @@
 
 from __future__ import annotations
 
-import os
-import sys
+import asyncio
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-import pytest_lsp
 from lsprotocol import types as lsp
-from pytest_lsp import ClientServerConfig, LanguageClient, client_capabilities
+from pytest_lsp import LanguageClient, client_capabilities, make_test_lsp_client
 
-from tests.lsp.driver import ROOT
+from tests.lsp.driver import PATIENCE, ROOT, connected
 from tests.lsp.kernels import HALVE
 
 
-@pytest_lsp.fixture(  # type: ignore[untyped-decorator]
-    config=ClientServerConfig(
-        server_command=[sys.executable, "-m", "verifier", "lsp"],
-        server_env={**os.environ, "PYTHONPATH": str(ROOT)},
-    ),
-    params=["neovim", "visual_studio_code", "emacs"],
-)
-async def editor(request: pytest.FixtureRequest, lsp_client: LanguageClient) -> AsyncIterator[None]:
+@asynccontextmanager
+async def editor(name: str) -> AsyncIterator[LanguageClient]:
+    """A client with the capabilities of an editor, which meets no error."""
+    client = make_test_lsp_client()
     for method in (
         lsp.WORKSPACE_CODE_LENS_REFRESH,
         lsp.WORKSPACE_INLAY_HINT_REFRESH,
         lsp.CLIENT_REGISTER_CAPABILITY,
     ):
-        lsp_client.feature(method)(lambda _: None)
-    await lsp_client.initialize_session(
-        lsp.InitializeParams(
-            capabilities=client_capabilities(request.param),
-            workspace_folders=[lsp.WorkspaceFolder(uri=ROOT.as_uri(), name="tilelint")],
+        client.feature(method)(lambda _: None)
+    server = await connected(client)
+    try:
+        await client.initialize_session(
+            lsp.InitializeParams(
+                capabilities=client_capabilities(name),
+                workspace_folders=[lsp.WorkspaceFolder(uri=ROOT.as_uri(), name="tilelint")],
+            )
         )
-    )
-    yield
-    await lsp_client.shutdown_session()
+        yield client
+        await client.shutdown_session()
+        await client.stop()  # type: ignore[no-untyped-call]
+        assert server.wait(PATIENCE) == 0
+    finally:
+        if server.poll() is None:
+            server.kill()
+    assert client.error is None
 
 
 async def _precondition(editor: Any, uri: str) -> Any:
@@ -50,9 +53,16 @@ async def _precondition(editor: Any, uri: str) -> Any:
                 return found
 
 
-@pytest.mark.asyncio
-async def test_an_edit_a_hover_and_a_fix(editor: Any, tmp_path: Path) -> None:
-    uri = (tmp_path / "k.py").as_uri()
+@pytest.mark.parametrize("name", ["neovim", "visual_studio_code", "emacs"])
+def test_an_edit_a_hover_and_a_fix(name: str, tmp_path: Path) -> None:
+    async def session() -> None:
+        async with editor(name) as client:
+            await _edited(client, (tmp_path / "k.py").as_uri())
+
+    asyncio.run(asyncio.wait_for(session(), 2 * PATIENCE))
+
+
+async def _edited(editor: Any, uri: str) -> None:
     editor.text_document_did_open(
         lsp.DidOpenTextDocumentParams(lsp.TextDocumentItem(uri, "python", 1, HALVE))
     )
