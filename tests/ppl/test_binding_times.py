@@ -8,6 +8,8 @@ import pytest
 
 from tests.ppl.support import check
 from verifier.cli.main import main
+from verifier.engine.analysis import analyze_file
+from verifier.report.model import FileRequest
 
 COPY = """\
 @ppl.jit
@@ -239,3 +241,45 @@ def test_runs_choose_as_the_front_end_does(
     tensors = [f"--arg={name}_ptr=fp32[1,40,1,100]" for name in ("out", "in")]
     ended = main(["run", f"{file}::copied", *tensors, f"--arg=n={n}", "--arg=block=128"])
     assert ended == (1 if refused else 0)
+
+
+ALIASES = "from ppl.language import constexpr as C\n\nCE = pl.constexpr\n\n\n"
+
+
+@pytest.mark.parametrize(
+    ("first", "annotation", "constant"),
+    [
+        ("", "C", True),
+        ("", "CE", True),
+        ("", '"pl.constexpr"', True),
+        ("", "int", False),
+        # a string is what is written, and so is an annotation that nobody evaluates
+        ("", '"C"', False),
+        ("from __future__ import annotations\n\n", "C", False),
+        ("from __future__ import annotations\n\n", "pl.constexpr", True),
+    ],
+)
+def test_a_constant_by_another_name(
+    tmp_path: Path, first: str, annotation: str, constant: bool
+) -> None:
+    """A parameter is a constant if its annotation is, whatever the file calls it: in both."""
+    text = _text("w = 64 if n > 5 else 100", n="3", annotation=f": {annotation}", width="w")
+    file = tmp_path / "k.py"
+    header = f"{first}import ppl\nimport ppl.language as pl\n{ALIASES}"
+    file.write_text(header + text, encoding="utf-8")
+    found = analyze_file(FileRequest(path=str(file), targets=("bm1690",)))
+    (kernel,) = (k for k in found.kernels if k.name == "copied")
+    assert kernel.status == ("verified" if constant else "violated")
+    tensors = [f"--arg={name}_ptr=fp32[1,40,1,100]" for name in ("out", "in")]
+    ended = main(["run", f"{file}::copied", *tensors, "--arg=n=3", "--arg=block=128"])
+    assert ended == (0 if constant else 1)
+
+
+def test_a_constant_of_the_kernel_by_another_name(tmp_path: Path) -> None:
+    """``k: C = 5`` inside of a kernel is evaluated whatever the file says of annotations."""
+    header = "from __future__ import annotations\nimport ppl\nimport ppl.language as pl\n"
+    text = _text("k: C = 3\nw = 64 if k > 5 else 100", width="w")
+    file = tmp_path / "k.py"
+    file.write_text(header + ALIASES + text, encoding="utf-8")
+    found = analyze_file(FileRequest(path=str(file), targets=("bm1690",)))
+    assert [k.status for k in found.kernels if k.name == "copied"] == ["verified"]

@@ -84,7 +84,8 @@ class Rewrites(Protocol):
     """Changes a function in place: it does in Python what its compiler makes of it.
 
     ``named``: the name of an API that an expression is, if it is one; ``asserts``: whether its
-    assertions are kept; ``helper``: whether other functions of its file call it.
+    assertions are kept; ``helper``: whether other functions of its file call it; ``postponed``:
+    whether its annotations are not evaluated.
     """
 
     def __call__(
@@ -94,6 +95,7 @@ class Rewrites(Protocol):
         *,
         asserts: bool,
         helper: bool,
+        postponed: bool,
     ) -> None: ...
 
 

@@ -14,12 +14,16 @@ from verifier.symbolic.values import ApiRef
 
 
 def compiled(
-    statement: ast.stmt, names: Mapping[str, Any], called: Collection[str] = ()
+    statement: ast.stmt,
+    names: Mapping[str, Any],
+    called: Collection[str] = (),
+    *,
+    postponed: bool = False,
 ) -> ast.stmt:
     """A statement of a file; a kernel as what its front end makes of it.
 
     ``names`` are those of the file so far: they say what the decorators are. ``called``:
-    :func:`helpers`.
+    :func:`helpers`. ``postponed``: annotations of the file are not evaluated.
     """
     found = _made(statement, names) if isinstance(statement, ast.FunctionDef) else None
     if isinstance(statement, ast.FunctionDef) and found is not None:
@@ -29,6 +33,7 @@ def compiled(
             lambda node: _named(node, names),
             asserts=kept,
             helper=statement.name in called,
+            postponed=postponed,
         )
     return statement
 

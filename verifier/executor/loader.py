@@ -251,7 +251,9 @@ def load(path: Path, *, stand_ins: bool = False) -> Loaded:
         if isinstance(statement, ast.ImportFrom) and statement.module == "__future__":
             for alias in statement.names:
                 flags |= getattr(__future__, alias.name).compiler_flag
-        part = ast.Module([compiled(statement, module.__dict__, called)], [])
+        postponed = bool(flags & __future__.annotations.compiler_flag)
+        made = compiled(statement, module.__dict__, called, postponed=postponed)
+        part = ast.Module([made], [])
         code = compile(part, str(path), "exec", flags, dont_inherit=True)
         try:
             while True:

@@ -21,7 +21,9 @@ from typing import Final, TypeAlias
 
 from msgspec import Struct
 
-#: inputs with this in their annotation are known when the kernel is compiled (PPL-A02)
+from verifier.symbolic.values import ApiRef
+
+#: what is annotated with it is known when the kernel is compiled (PPL-A02)
 CONSTANT: Final = "constexpr"
 #: what differs between the programs of a launch, and what a launch chooses
 _INDICES: Final = frozenset(f"get_{what}_index" for what in ("core", "group", "block"))
@@ -103,9 +105,15 @@ class _Bound(Struct, frozen=True):
 
 #: gives the functions of the file by name
 Find: TypeAlias = Callable[[str], "ast.FunctionDef | None"]
+#: what an expression is a name of in the API
+Named: TypeAlias = Callable[[ast.expr], "ApiRef | None"]
 
 
 def _nothing(name: str) -> ast.FunctionDef | None:
+    return None
+
+
+def _no_name(node: ast.expr) -> ApiRef | None:
     return None
 
 
@@ -116,6 +124,7 @@ class BindingTimes:
     function: ast.FunctionDef
     given: Mapping[str, Given]
     find: Find = _nothing
+    named: Named = _no_name
     depth: int = 0
     _bound: dict[str, list[_Bound]] = field(default_factory=dict)
     #: all that its statements bind
@@ -123,7 +132,7 @@ class BindingTimes:
     _asked: set[tuple[Stage, str, tuple[int, int]]] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        for each in _bindings(self.function.body, (), ()):
+        for each in _bindings(self.function.body, (), (), self.named):
             self._bound.setdefault(each.name, []).append(each)
         self._stored = frozenset(_stored(self.function.body))
 
@@ -268,7 +277,7 @@ class BindingTimes:
             # a variable that holds no number is handed on as it is, and so is the parameter
             front |= {(Hangs.ON_TYPE, name)} if by_type else KNOWN
             given[name] = Given(front, self.sources(values[name], Stage.OPTIMISER))
-        return BindingTimes(function, given, self.find, self.depth + 1)
+        return BindingTimes(function, given, self.find, self.named, self.depth + 1)
 
     def returned(self) -> Sources:
         """What has to be so for the optimiser to know what the function returns."""
@@ -288,14 +297,36 @@ class BindingTimes:
         return out
 
 
-def of_kernel(function: ast.FunctionDef, find: Find = _nothing) -> BindingTimes:
+def annotated_constant(annotation: ast.expr, named: Named, *, postponed: bool = False) -> bool:
+    """Whether an annotation makes a constant of what it annotates.
+
+    That of a parameter is one by its text as Python shows it: of a type that is its name, whatever
+    the file calls it; one that is not evaluated (``postponed``) is what is written.
+    """
+    if CONSTANT in ast.unparse(annotation):
+        return True
+    if postponed:
+        return False
+    found = (named(n) for n in ast.walk(annotation) if isinstance(n, (ast.Name, ast.Attribute)))
+    return any(ref is not None and ref.name == f"pl.{CONSTANT}" for ref in found)
+
+
+def of_kernel(
+    function: ast.FunctionDef,
+    find: Find = _nothing,
+    named: Named = _no_name,
+    *,
+    postponed: bool = False,
+) -> BindingTimes:
     """A kernel: parameters are constants if they are annotated so, or if they are 1 (PPL-A02)."""
     given = {}
     for name, annotation in _parameters(function).items():
-        constant = annotation is not None and CONSTANT in ast.unparse(annotation)
+        constant = annotation is not None and annotated_constant(
+            annotation, named, postponed=postponed
+        )
         sources = KNOWN if constant else frozenset({(Hangs.ON_ONE, name)})
         given[name] = Given(sources, sources)
-    return BindingTimes(function, given, find)
+    return BindingTimes(function, given, find, named)
 
 
 def of_file(statements: Sequence[ast.stmt]) -> Find:
@@ -361,7 +392,10 @@ def _end(node: ast.stmt | ast.expr) -> tuple[int, int]:
 
 
 def _bindings(
-    body: Sequence[ast.stmt], loops: tuple[_Loop, ...], tests: tuple[ast.expr, ...]
+    body: Sequence[ast.stmt],
+    loops: tuple[_Loop, ...],
+    tests: tuple[ast.expr, ...],
+    named: Named,
 ) -> Iterator[_Bound]:
     """Where statements bind names, in the order of the text."""
     for node in body:
@@ -369,7 +403,7 @@ def _bindings(
             for inner in ast.walk(each):
                 if isinstance(inner, ast.NamedExpr):
                     yield from _targets(inner.target, inner.value, _end(each), loops, tests)
-        yield from _bindings_of(node, loops, tests)
+        yield from _bindings_of(node, loops, tests, named)
 
 
 def _own_expressions(node: ast.stmt) -> Iterator[ast.expr]:
@@ -378,14 +412,17 @@ def _own_expressions(node: ast.stmt) -> Iterator[ast.expr]:
 
 
 def _bindings_of(
-    node: ast.stmt, loops: tuple[_Loop, ...], tests: tuple[ast.expr, ...]
+    node: ast.stmt,
+    loops: tuple[_Loop, ...],
+    tests: tuple[ast.expr, ...],
+    named: Named,
 ) -> Iterator[_Bound]:
     if isinstance(node, ast.Assign):
         for target in node.targets:
             yield from _targets(target, node.value, _end(node), loops, tests)
     elif isinstance(node, ast.AnnAssign) and node.value is not None:
         if isinstance(node.target, ast.Name):
-            constant = CONSTANT in ast.unparse(node.annotation)
+            constant = annotated_constant(node.annotation, named)
             name = node.target.id
             yield _Bound(name, _end(node), node.value, loops, tests, constant=constant)
     elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
@@ -398,13 +435,15 @@ def _bindings_of(
         for each in ast.walk(node.target):
             if isinstance(each, ast.Name):
                 yield _Bound(each.id, _end(node), node.iter, loops, tests, counter=loop)
-        yield from _bindings(node.body, (*loops, loop), tests)
-        yield from _bindings(node.orelse, loops, tests)
+        yield from _bindings(node.body, (*loops, loop), tests, named)
+        yield from _bindings(node.orelse, loops, tests, named)
     elif isinstance(node, ast.While):
         loop = _Loop(node.lineno, node.end_lineno or node.lineno, False)
-        yield from _bindings((*node.body, *node.orelse), (*loops, loop), (*tests, node.test))
+        inside, under = (*loops, loop), (*tests, node.test)
+        yield from _bindings((*node.body, *node.orelse), inside, under, named)
     elif isinstance(node, ast.If):
-        yield from _bindings((*node.body, *node.orelse), loops, (*tests, node.test))
+        under = (*tests, node.test)
+        yield from _bindings((*node.body, *node.orelse), loops, under, named)
 
 
 def _targets(
@@ -434,9 +473,11 @@ __all__ = [
     "BindingTimes",
     "Find",
     "Hangs",
+    "Named",
     "Source",
     "Sources",
     "Stage",
+    "annotated_constant",
     "of_file",
     "of_kernel",
     "run",

@@ -7,8 +7,15 @@ from typing import cast
 
 from msgspec import Struct
 
-from verifier.dialects.ppl import binding_times
-from verifier.dialects.ppl.binding_times import BindingTimes, Hangs, Source, Stage
+from verifier.dialects.ppl import binding_times, names
+from verifier.dialects.ppl.binding_times import (
+    BindingTimes,
+    Hangs,
+    Named,
+    Source,
+    Stage,
+    annotated_constant,
+)
 from verifier.source import ir
 from verifier.source.ir import Span
 from verifier.source.project import Module
@@ -16,10 +23,11 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.machine import Arg, Machine
 from verifier.symbolic.pretty import pretty
+from verifier.symbolic.python import annotated, modules
 from verifier.symbolic.python.inputs import InputKind, Parameter
 from verifier.symbolic.python.pins import ValuePin
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.values import Guarded, Opaque
+from verifier.symbolic.values import ApiRef, Guarded, ModuleRef, Opaque
 
 
 class Knowledge(Struct, frozen=True):
@@ -100,12 +108,47 @@ def _times(vm: VM, position: int) -> BindingTimes | None:
     if function is None:
         return None
     if definition.name_span == vm.trace.span:
-        return binding_times.of_kernel(function, _find(vm, frame.module))
+        return binding_times.of_kernel(
+            function,
+            _find(vm, frame.module),
+            _named(vm, frame.module),
+            postponed=annotated.postponed(frame.module),
+        )
     caller = _times(vm, position - 1)
     if caller is None or frame.called is None:
         return None
     call = _expression(vm, caller.function, frame.called)
     return caller.called(function, call) if isinstance(call, ast.Call) else None
+
+
+def is_constant(vm: VM, module: Module, annotation: Span) -> bool:
+    """Whether the annotation of a kernel's parameter says that it is a constant."""
+    postponed = annotated.postponed(module)
+    return annotated_constant(_parsed(vm, annotation), _named(vm, module), postponed=postponed)
+
+
+def _named(vm: VM, module: Module) -> Named:
+    """The names of the API, by what the names of a module stand for."""
+
+    def named(node: ast.expr) -> ApiRef | None:
+        value = _value(vm, module, node)
+        return value if isinstance(value, ApiRef) else None
+
+    return named
+
+
+def _value(vm: VM, module: Module, node: ast.expr) -> object:
+    """What a dotted name stands for in a module; None: nothing that has a name."""
+    if isinstance(node, ast.Name):
+        return modules.global_value(vm, module, node.id)
+    if not isinstance(node, ast.Attribute):
+        return None
+    owner = _value(vm, module, node.value)
+    if isinstance(owner, ApiRef):
+        return names.attribute(owner, node.attr)
+    if isinstance(owner, ModuleRef) and owner.module is not None:
+        return modules.global_value(vm, owner.module, node.attr)
+    return None
 
 
 def _find(vm: VM, module: Module) -> binding_times.Find:
@@ -144,7 +187,7 @@ def _expression(vm: VM, function: ast.FunctionDef, span: Span) -> ast.expr | Non
                 return node
     # columns count bytes there, and parentheses are part of an expression here
     try:
-        node = ast.parse(f"({vm.text(span)})", mode="eval").body
+        node = _parsed(vm, span)
     except (SyntaxError, ValueError):
         return None
     for inner in ast.walk(node):
@@ -154,4 +197,9 @@ def _expression(vm: VM, function: ast.FunctionDef, span: Span) -> ast.expr | Non
     return node
 
 
-__all__ = ["Knowledge", "constant_block", "known"]
+def _parsed(vm: VM, span: Span) -> ast.expr:
+    """The expression at a place of the text."""
+    return ast.parse(f"({vm.text(span)})", mode="eval").body
+
+
+__all__ = ["Knowledge", "constant_block", "is_constant", "known"]

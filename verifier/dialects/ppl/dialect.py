@@ -52,6 +52,8 @@ class PplDialect(PlainDialect):
         #: functions whose text was looked through, and the assertions that are not compiled
         self._scanned: set[Span] = set()
         self._dropped: set[Span] = set()
+        #: the parameters that are annotated as constants
+        self._constants: frozenset[str] = frozenset()
         #: what only its truth is asked of
         self._tests: set[Span] = set()
 
@@ -159,7 +161,9 @@ class PplDialect(PlainDialect):
 
     def prepare(self, machine: VM, definition: ir.FunctionDef, module: Module) -> None:
         """Which inputs are constants, what the front end rejects."""
-        self._dropped |= frontend.prepare(machine, definition, module)
+        constants = frontend.constants(machine, definition, module)
+        self._constants = frozenset(constants)
+        self._dropped |= frontend.prepare(machine, definition, module, constants)
         self._tests |= frontend.tests(definition)
 
     def enter(self, machine: VM, definition: ir.FunctionDef | ir.LambdaExpr, span: Span) -> None:
@@ -216,6 +220,11 @@ class PplDialect(PlainDialect):
                 facts=("PPL-A01",),
             )
         return GridAxis(f"get_{name}_index()", f"get_{name}_num()", size)
+
+    def parameter(self, machine: VM, p: Parameter, annotation: ir.Expr | None) -> object | None:
+        """An annotation may make a constant of an input (PPL-A02)."""
+        p.constant = p.name in self._constants
+        return None
 
     def kinds(self) -> Mapping[type, Kind[VM]]:
         """Inputs are pointers."""

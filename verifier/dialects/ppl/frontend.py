@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from verifier.dialects.ppl.binding_times import CONSTANT, Stage
-from verifier.dialects.ppl.compiling import known
+from verifier.dialects.ppl.binding_times import Stage
+from verifier.dialects.ppl.compiling import is_constant, known
 from verifier.source import ir
 from verifier.source.ir import Span
 from verifier.source.project import Module
@@ -31,16 +31,13 @@ _RANGES = frozenset({"range", "static_range"})
 _MUTATORS = frozenset({"append", "extend", "insert", "pop", "remove", "clear", "update"})
 
 
-def prepare(vm: VM, definition: ir.FunctionDef, module: Module) -> frozenset[Span]:
-    """Before a kernel is entered: which inputs are constants, what the front end rejects.
+def prepare(
+    vm: VM, definition: ir.FunctionDef, module: Module, constants: Sequence[str]
+) -> frozenset[Span]:
+    """Before a kernel is entered: which inputs are chosen for it, what the front end rejects.
 
     Returns the assertions that it drops.
     """
-    constants = [
-        p.name
-        for p in definition.params
-        if p.annotation is not None and vm.text(p.annotation.span).endswith(CONSTANT)
-    ]
     callback = _tiling(definition)
     if callback is not None:
         chosen = _tried(definition, module, callback)
@@ -53,6 +50,15 @@ def prepare(vm: VM, definition: ir.FunctionDef, module: Module) -> frozenset[Spa
                 definition.name_span,
             )
     return scan(vm, definition)
+
+
+def constants(vm: VM, definition: ir.FunctionDef, module: Module) -> list[str]:
+    """The parameters that are constants by their annotations."""
+    return [
+        p.name
+        for p in definition.params
+        if p.annotation is not None and is_constant(vm, module, p.annotation.span)
+    ]
 
 
 def enter(vm: VM, definition: ir.FunctionDef, span: Span) -> None:
@@ -407,6 +413,7 @@ def _reject(vm: VM, span: Span, what: str, fact: str) -> None:
 __all__ = [
     "backwards",
     "conditional",
+    "constants",
     "enter",
     "guard",
     "inner_count",

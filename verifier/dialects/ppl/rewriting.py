@@ -19,12 +19,14 @@ def rewrite(
     *,
     asserts: bool,
     helper: bool,
+    postponed: bool,
 ) -> None:
     """:class:`verifier.dialects.descriptor.Rewrites`.
 
     What other functions hand on to a ``helper`` is taken to be known when it is compiled.
     """
-    rewriter = _Rewriter(of_kernel(function), named, asserts, helper)
+    times = of_kernel(function, named=named, postponed=postponed)
+    rewriter = _Rewriter(times, named, asserts, helper)
     body = [rewriter.visit(inner) for inner in function.body]
     function.body = [ast.fix_missing_locations(inner) for inner in body]
 

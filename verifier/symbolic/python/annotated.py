@@ -32,7 +32,7 @@ _EVALUATED = (
 
 def of_function(vm: VM, node: ir.FunctionDef | ir.LambdaExpr) -> None:
     """Evaluate the annotations of a definition, as CPython does after its defaults."""
-    if isinstance(node, ir.LambdaExpr) or _postponed(vm.frame.module):
+    if isinstance(node, ir.LambdaExpr) or postponed(vm.frame.module):
         return
     for kind in _EVALUATED:
         for param in node.params:
@@ -46,7 +46,7 @@ def of_variable(vm: VM, stmt: ir.AnnAssign) -> None:
     """Evaluate the annotation of a variable, after its value; not in functions."""
     if vm.frame.function is not None and vm.frame.body_of is None:
         return
-    if not _postponed(vm.frame.module):
+    if not postponed(vm.frame.module):
         _evaluate(vm, stmt.annotation)
 
 
@@ -111,7 +111,7 @@ def _local(vm: VM, name: str) -> object:
     return box.names.get(name) if isinstance(box, Scope) else None
 
 
-def _postponed(module: Module) -> bool:
+def postponed(module: Module) -> bool:
     """Whether a module has ``from __future__ import annotations``."""
     found = module.all_bindings("annotations")
     return any(b.module == "__future__" and b.original == "annotations" for b in found)

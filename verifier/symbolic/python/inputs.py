@@ -101,6 +101,8 @@ class Parameter(Struct, eq=False):
     unfollowed: list[tuple[str, Span, int]] = msgspec.field(default_factory=list)
     #: what its truth comes to if it turns out to be a tensor: checks, and what is not known
     as_tensor: list[tuple[list[HostCheck], list[LedgerEntry]]] = msgspec.field(default_factory=list)
+    #: it is known when the kernel is compiled (PPL-A02): a size, a flag, a block
+    constant: bool = False
     #: the kernel's text takes it to be negative at times
     signed: bool = False
     #: what is an error if it turns out to be a number, likewise
@@ -122,11 +124,6 @@ class Parameter(Struct, eq=False):
     def declared_shape(self) -> tuple[Expr | None, ...] | None:
         """The sizes that a contract gives the tensor, None for those that it leaves free."""
         return None if self.declared is None else self.declared.shape
-
-    @property
-    def constant(self) -> bool:
-        """Whether it is known when the kernel is compiled (PPL-A02): a size, a flag, a block."""
-        return self.annotation.endswith("constexpr")
 
     def __repr__(self) -> str:
         return f"<parameter {self.name}>"
