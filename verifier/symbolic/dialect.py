@@ -114,6 +114,15 @@ class Dialect(Protocol[M]):
         """Before an ``if`` statement branches."""
         ...
 
+    def region(
+        self, machine: M, stmt: ir.For | ir.While | ir.If, unrolled: bool
+    ) -> Callable[[Sequence[ir.Stmt]], None]:
+        """Before the bodies of a loop or an ``if`` run: what is to be done at the end of one.
+
+        ``unrolled``: the front end itself runs the loop.
+        """
+        ...
+
     def drops(self, machine: M, stmt: ir.Assert) -> bool:
         """Whether an assertion of a kernel is left out of what runs."""
         ...

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from typing import cast
+from typing import Final, cast
 
 from msgspec import Struct
 
@@ -13,6 +13,7 @@ from verifier.dialects.ppl.binding_times import (
     Hangs,
     Named,
     Source,
+    Sources,
     Stage,
     annotated_constant,
 )
@@ -20,6 +21,7 @@ from verifier.source import ir
 from verifier.source.ir import Span
 from verifier.source.project import Module
 from verifier.symbolic import expr as E
+from verifier.symbolic.checks import Note
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.machine import Arg, Machine
 from verifier.symbolic.pretty import pretty
@@ -28,6 +30,9 @@ from verifier.symbolic.python.inputs import InputKind, Parameter
 from verifier.symbolic.python.pins import ValuePin
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import ApiRef, Guarded, ModuleRef, Opaque
+
+#: a column behind all that a line holds
+_BEHIND: Final = 1_000_000
 
 
 class Knowledge(Struct, frozen=True):
@@ -43,10 +48,58 @@ def known(vm: VM, span: Span, stage: Stage) -> Knowledge:
     node = None if times is None else _expression(vm, times.function, span)
     if times is None or node is None:
         return Knowledge(E.FALSE, (vm.text(span),))
-    sources = times.sources(node, stage)
+    return _knowledge(vm, times.sources(node, stage))
+
+
+def _knowledge(vm: VM, sources: Sources) -> Knowledge:
     held = [(source, _holds(vm, source)) for source in sorted(sources, key=_order)]
     missing = [name for (_, name), condition in held if condition is not E.TRUE]
     return Knowledge(E.and_(*(condition for _, condition in held)), tuple(dict.fromkeys(missing)))
+
+
+def known_before(vm: VM, name: str, span: Span) -> Knowledge:
+    """What is known of a name before the statement at a place of the function that is running."""
+    times = _times(vm, len(vm.frames) - 1)
+    if times is None:
+        return Knowledge(E.FALSE, (name,))
+    # behind all that stands above the statement, and in the loops around it
+    node = ast.Name(name, ast.Load(), lineno=max(span.line - 1, 1), col_offset=_BEHIND)
+    return _knowledge(vm, times.sources(node, Stage.FRONT_END))
+
+
+def rejected(
+    vm: VM,
+    predicate: Bool,
+    span: Span,
+    text: str,
+    message: str,
+    fact: str,
+    help: tuple[str, ...] = (),
+    *,
+    rule: str = "ppl-statement",
+    notes: tuple[Note, ...] = (),
+) -> None:
+    """A check of what the front end compiles, whether a run comes to it or not.
+
+    Only what is behind an ``if`` that it decides itself, and does not take, it does not look at.
+    """
+
+    def decided(condition: Bool) -> bool:
+        given = {*(symbol.name for symbol in condition.free()), *condition.flags()}
+        inputs = [vm.inputs.parameters.get(name) for name in given]
+        return all(p is not None and p.constant for p in inputs)
+
+    vm.check(
+        rule,
+        predicate,
+        span,
+        text,
+        message,
+        text_only=decided,
+        facts=(fact,),
+        help=help,
+        notes=notes,
+    )
 
 
 def constant_block(machine: Machine, name: str, given: Arg, memory: tuple[Expr, ...]) -> None:
@@ -202,4 +255,4 @@ def _parsed(vm: VM, span: Span) -> ast.expr:
     return ast.parse(f"({vm.text(span)})", mode="eval").body
 
 
-__all__ = ["Knowledge", "constant_block", "is_constant", "known"]
+__all__ = ["Knowledge", "constant_block", "is_constant", "known", "known_before", "rejected"]

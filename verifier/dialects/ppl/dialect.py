@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from verifier.dialects.ppl import frontend, host, isa, names, pointers, tensors
+from verifier.dialects.ppl import frontend, host, isa, names, pointers, regions, tensors
 from verifier.dialects.ppl.binding import bind
 from verifier.dialects.ppl.emission import perform
 from verifier.hardware.chips import Chip
@@ -180,6 +180,14 @@ class PplDialect(PlainDialect):
         """A guard that keeps nothing out is a finding."""
         if not machine.importing:
             frontend.guard(machine, stmt, test)
+
+    def region(
+        self, machine: VM, stmt: ir.For | ir.While | ir.If, unrolled: bool
+    ) -> Callable[[Sequence[ir.Stmt]], None]:
+        """What a loop or a branch of the device binds keeps its type (PPL-C04)."""
+        if unrolled or machine.importing:
+            return super().region(machine, stmt, unrolled)
+        return regions.entered(machine, stmt)
 
     def drops(self, machine: VM, stmt: ir.Assert) -> bool:
         """An assertion is compiled for `debug` only: what it asks is asked nowhere (PPL-C02)."""

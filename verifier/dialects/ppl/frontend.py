@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from verifier.dialects.ppl import regions
 from verifier.dialects.ppl.binding_times import Stage
-from verifier.dialects.ppl.compiling import is_constant, known
+from verifier.dialects.ppl.compiling import is_constant, known, rejected
 from verifier.source import ir
 from verifier.source.ir import Span
 from verifier.source.project import Module
@@ -66,15 +67,16 @@ def enter(vm: VM, definition: ir.FunctionDef, span: Span) -> None:
     names = [ir.last_name(d.func if isinstance(d, ir.Call) else d) for d in definition.decorators]
     if "jit" in names:
         return
-    vm.check(
-        "ppl-plain-function",
+    rejected(
+        vm,
         E.FALSE,
         span,
         f"`{definition.name}` is decorated with `ppl.jit`",
         f"`{definition.name}` is a plain Python function: kernels call jit functions only",
-        facts=("PPL-A01",),
+        "PPL-A01",
+        ("decorate it with `@ppl.jit`",),
+        rule="ppl-plain-function",
         notes=(Note(definition.name_span, "defined here"),),
-        help=("decorate it with `@ppl.jit`",),
     )
 
 
@@ -337,6 +339,16 @@ def scan(vm: VM, definition: ir.FunctionDef) -> frozenset[Span]:
                     "contract: `# tilelint: contract (...) where ...`",
                 ),
             )
+    for name in regions.lost(definition):
+        rejected(
+            vm,
+            E.FALSE,
+            name.span,
+            f"`{name.id}` is bound outside of the loop",
+            f"`{name.id}` is bound in a loop only, and not known behind it",
+            "PPL-C04",
+            ("bind it before the loop as well, to a value of the same type",),
+        )
     return frozenset(dropped)
 
 
@@ -400,14 +412,8 @@ def _loop(vm: VM, node: ir.For) -> None:
 
 
 def _reject(vm: VM, span: Span, what: str, fact: str) -> None:
-    vm.check(
-        "ppl-statement",
-        E.FALSE,
-        span,
-        "the front end compiles it",
-        f"{what} cannot be compiled in a kernel",
-        facts=(fact,),
-    )
+    message = f"{what} cannot be compiled in a kernel"
+    rejected(vm, E.FALSE, span, "the front end compiles it", message, fact)
 
 
 __all__ = [

@@ -348,10 +348,13 @@ def _target_name(target: ir.Expr) -> str:
 def for_statement(vm: VM, stmt: ir.For) -> None:
     """``for target in iterable: body`` with its ``else``."""
     iterable = vm.eval(stmt.iterable)
+    unrolled = isinstance(iterable, Range) and iterable.kind is LoopKind.STATIC
+    ended = vm.dialect.region(vm, stmt, unrolled)
 
     def body(item: object) -> None:
         binding.assign(vm, stmt.target, item, stmt.target.span)
         vm.exec(stmt.body)
+        ended(stmt.body)
 
     around = names_around(vm.frame.function, stmt)
     runner = Runner(vm, body, stmt.iterable.span, _target_name(stmt.target), around)
@@ -359,19 +362,20 @@ def for_statement(vm: VM, stmt: ir.For) -> None:
     if isinstance(iterable, Range) and isinstance(stmt.target, ir.Name):
         factors = vm.dialect.loop_factors(vm, stmt, iterable)
     if factors is not None:
-        action = lambda: _two_loops(vm, stmt, iterable, factors, around)  # noqa: E731
+        action = lambda: _two_loops(vm, stmt, iterable, factors, body)  # noqa: E731
     else:
         action = lambda: runner.run(iterable)  # noqa: E731
     otherwise = (lambda: vm.exec(stmt.orelse)) if stmt.orelse else None
     vm.gathered(Wait.LOOP, action, otherwise)
 
 
-def _two_loops(vm: VM, stmt: ir.For, rng: Any, factors: tuple[Expr, str], around: Names) -> None:
+def _two_loops(vm: VM, stmt: ir.For, rng: Any, factors: tuple[Expr, str], body: Body) -> None:
     """``for k in range(a * b)`` as a loop over ``k // b`` around one over ``k % b``."""
     count, text = factors
     outer = E.exact_quotient(rng.stop, count)
     assert outer is not None and isinstance(stmt.target, ir.Name)
     name, span = stmt.target.id, stmt.iterable.span
+    around = names_around(vm.frame.function, stmt)
 
     def row(across: object) -> None:
         assert isinstance(across, Expr)
@@ -380,8 +384,7 @@ def _two_loops(vm: VM, stmt: ir.For, rng: Any, factors: tuple[Expr, str], around
             assert isinstance(value, Expr)
             counter = across * count + value
             vm.counters[counter] = (count, across, value)
-            binding.assign(vm, stmt.target, counter, stmt.target.span)
-            vm.exec(stmt.body)
+            body(counter)
 
         columns = Runner(vm, column, span, f"({name} % {text})", around)
         columns.range(Range(E.const(0), count, E.const(1), rng.kind, span), column)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from verifier.source import ir
@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from verifier.symbolic.python.machine import DeviceMachine
     from verifier.symbolic.python.model import Class, Function
     from verifier.symbolic.python.vm import VM
+
+
+def _nothing(body: Sequence[ir.Stmt]) -> None:
+    """Bodies end as they do in Python."""
 
 
 class PlainDialect:
@@ -51,6 +55,12 @@ class PlainDialect:
 
     def branch(self, machine: VM, stmt: ir.If, test: Bool) -> None:
         """Nothing to do."""
+
+    def region(
+        self, machine: VM, stmt: ir.For | ir.While | ir.If, unrolled: bool
+    ) -> Callable[[Sequence[ir.Stmt]], None]:
+        """Nothing to do."""
+        return _nothing
 
     def drops(self, machine: VM, stmt: ir.Assert) -> bool:
         """Assertions are made."""

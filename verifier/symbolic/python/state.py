@@ -200,17 +200,23 @@ class State(Numbering):
         message: str,
         *,
         compiled: bool = False,
+        text_only: Callable[[Bool], bool] | None = None,
         **details: Unpack[Details],
     ) -> None:
         """Raise a check of the host rule ``rule`` (an id) at the current point.
 
         ``compiled``: of what stands there, however often loops on the device come to it.
+        ``text_only``: of what stands there, whether a run comes to it or not, and whatever became
+        of a run before: which conditions of the path a compiler decides itself.
         """
         loops = [loop for loop in self._loops if not compiled or loop.kind is not LoopKind.DYNAMIC]
+        path = self.path
+        if text_only is not None:
+            loops, path = [], tuple(condition for condition in path if text_only(condition))
         details["given"] = (*(loop.within for loop in loops), *details.get("given", ()))
         check = Check(predicate, span, text, message, **details)
-        order = self.next_order()
-        self.checks.append(HostCheck(rule, check, order, self.path, tuple(loops), compiled))
+        order = self.next_order() if text_only is None else 0
+        self.checks.append(HostCheck(rule, check, order, path, tuple(loops), compiled))
 
     # -- what is not known ------------------------------------------------------------
 

@@ -6,7 +6,7 @@ leave it otherwise have landed where they are waited for (:mod:`.flow`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from verifier.source import ir
@@ -87,7 +87,13 @@ def _annotated(vm: VM, stmt: ir.AnnAssign) -> None:
 def _if(vm: VM, stmt: ir.If) -> None:
     test = vm.truth(vm.eval(stmt.test), stmt.test.span)
     vm.dialect.branch(vm, stmt, test)
-    vm.fork(test, lambda: vm.exec(stmt.body), lambda: vm.exec(stmt.orelse))
+    ended = vm.dialect.region(vm, stmt, False)
+
+    def branch(body: Sequence[ir.Stmt]) -> None:
+        vm.exec(body)
+        ended(body)
+
+    vm.fork(test, lambda: branch(stmt.body), lambda: branch(stmt.orelse))
 
 
 def _return(vm: VM, stmt: ir.Return) -> None:

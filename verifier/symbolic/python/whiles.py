@@ -42,6 +42,7 @@ class _While:
     def __init__(self, vm: VM, stmt: ir.While) -> None:
         self.vm = vm
         self.stmt = stmt
+        self.ended = vm.dialect.region(vm, stmt, False)
         self.names = liveness.names_around(vm.frame.function, stmt)
 
     def run(self) -> None:
@@ -81,7 +82,11 @@ class _While:
 
     def trip(self) -> None:
         self.vm.step(self.stmt.span)
-        self.vm.gathered(Wait.TRIP, lambda: self.vm.exec(self.stmt.body))
+        self.vm.gathered(Wait.TRIP, self.body)
+
+    def body(self) -> None:
+        self.vm.exec(self.stmt.body)
+        self.ended(self.stmt.body)
 
     # -- undecided -----------------------------------------------------------------------
 
@@ -164,7 +169,7 @@ class _While:
             held.append((symbol, test))
             if vm.decide(test) is not True:
                 vm.narrow(test)
-            vm.exec(self.stmt.body)
+            self.body()
 
         nothing: Callable[[], None] = lambda: None  # noqa: E731
         generic = GenericLoop(vm, loop, nothing, body, self.names, None, whole=True)
