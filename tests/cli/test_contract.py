@@ -63,6 +63,9 @@ def test_other_forms(kernel: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["contract", "k.py", "--isolated", "--format", "json"]) == 0
     (found,) = json.loads(capsys.readouterr().out)["kernels"]
     assert (found["contract"], found["exact"], found["left_out"]) == (CONTRACT, True, [])
+    conjuncts = found["precondition"]["conjuncts"]
+    assert [conjunct["text"] for conjunct in conjuncts] == ["R % 128 == 0", "R <= y.shape[0]"]
+    assert {conjunct["assertion"]["path"] for conjunct in conjuncts} == {found["path"]}
 
 
 def test_what_is_not_known_is_said(kernel: Path, capsys: pytest.CaptureFixture[str]) -> None:

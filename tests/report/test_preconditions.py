@@ -342,6 +342,14 @@ def test_what_is_asserted_assumed_and_taken_stands_beside_the_condition() -> Non
     only = replace(condition, asserted=(), conjuncts=(COLUMNS,))
     printed = shown(full.render, Options(), replace(REPORT, diagnostics=(block(only),)))
     assert "(it assumes n >= 0 and k >= 0)" in printed
+    # what there is no room for is left out whole, but for the fact that not all dtypes are taken
+    for width, said in (
+        (120, "(it asserts rhs.shape[0] >= 96; it assumes n >= 0 and k >= 0; it takes some dtypes"),
+        (110, "(it asserts rhs.shape[0] >= 96; it assumes n >= 0 … it takes some dtypes only)"),
+        (60, "(… it takes some dtypes only)"),
+    ):
+        printed = " ".join(shown(full.render, Options(width=width), report).split())
+        assert said in printed, printed
 
 
 def test_what_is_said_once_more_is_not_repeated() -> None:

@@ -70,6 +70,18 @@ def test_without_the_rule_the_parts_are_told_one_by_one() -> None:
     assert [d.rule for d in told.diagnostics] == [d.rule for d in result.diagnostics]
 
 
+def test_a_part_advises_what_the_whole_says() -> None:
+    told = summed(checked(OPEN), OPEN)
+    [block] = blocks(told)
+    assert block.precondition is not None
+    texts = {conjunct.text for conjunct in block.precondition.conjuncts}
+    parts = [d for d in told.diagnostics if d.part]
+    advised = {d.rule: d.assertion for d in parts}
+    assert advised["sbuf-capacity"] in texts and advised["partition-extent"] in texts
+    # that the size of one tile is bounded follows from how many there are at once
+    assert advised["sbuf-tile-size"] == ""
+
+
 def test_what_is_suppressed_is_left_out() -> None:
     result = checked(OPEN)
     [whole] = blocks(summed(result, OPEN))

@@ -15,6 +15,7 @@ from verifier.cli.paths import key_of, project_root
 
 if TYPE_CHECKING:
     from verifier.configuration.settings import Configurations
+    from verifier.report.model import Precondition
     from verifier.service.inferred import Inferred
 
 
@@ -137,8 +138,7 @@ def _lines(found: list[Inferred], form: str) -> Iterator[str]:
             yield item.contract
             yield from (f"# and {condition}" for condition in item.left_out)
         elif form == "docstring":
-            yield "Right exactly when:" if condition.exact else "Right at least when:"
-            yield from (f"    {conjunct.text}" for conjunct in condition.conjuncts)
+            yield from _docstring(condition)
         else:
             yield from (f"# not asserted: {conjunct.text}" for conjunct in condition.dtypes)
             for conjunct in condition.sizes:
@@ -149,6 +149,16 @@ def _lines(found: list[Inferred], form: str) -> Iterator[str]:
         yield ""
 
 
+def _docstring(condition: Precondition) -> Iterator[str]:
+    """The precondition as a part of a docstring."""
+    wanted = [conjunct.text for conjunct in condition.conjuncts if not conjunct.rank]
+    if not wanted:
+        yield "Right for all inputs that it admits."
+        return
+    yield "Right exactly when:" if condition.exact else "Right at least when:"
+    yield from (f"    {text}" for text in wanted)
+
+
 def _dedented(text: str) -> str:
     from textwrap import dedent
 
@@ -156,6 +166,8 @@ def _dedented(text: str) -> str:
 
 
 def _document(found: list[Inferred]) -> dict[str, Any]:
+    from verifier.report.json_format import precondition
+
     return {
         "schema_version": 1,
         "tool": {"name": "tilelint", "version": version()},
@@ -169,6 +181,11 @@ def _document(found: list[Inferred]) -> dict[str, Any]:
                 "left_out": list(item.left_out),
                 "exact": bool(item.kernel.precondition and item.kernel.precondition.exact),
                 "reasons": list(item.reasons),
+                "precondition": (
+                    None
+                    if item.kernel.precondition is None
+                    else precondition(item.kernel.precondition)
+                ),
             }
             for item in found
         ],

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from verifier.report.model import (
     Conjunct,
     Diagnostic,
+    Edit,
     FileError,
     FileResult,
     Fix,
@@ -128,11 +129,14 @@ class Display:
             conjunct,
             span=self.span(conjunct.span),
             others=tuple(replace(need, span=self.span(need.span)) for need in conjunct.others),
+            assertion=None if conjunct.assertion is None else self.edit(conjunct.assertion),
         )
 
     def fix(self, fix: Fix) -> Fix:
-        edits = tuple(replace(edit, span=self.span(edit.span)) for edit in fix.edits)
-        return replace(fix, edits=edits)
+        return replace(fix, edits=tuple(map(self.edit, fix.edits)))
+
+    def edit(self, edit: Edit) -> Edit:
+        return replace(edit, span=self.span(edit.span))
 
     def judged(self, place: Judged) -> Judged:
         """There are thousands of these, and most keep their name."""

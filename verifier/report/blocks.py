@@ -14,10 +14,9 @@ _INDENT = 4
 _BESIDE = 40
 #: conditions that are told one by one
 _MOST = 8
-#: pieces that say something although the others are left out
-_FEW = 1
 #: cells of the longest condition that is told whole
 _LONG = 280
+_TAKES = "it takes"
 #: two words beside each other: no formula
 _WORDS = re.compile(r"[a-z]+ [a-z]+")
 #: between two values of a breach, not between two sizes of one shape
@@ -77,7 +76,8 @@ def block_lines(
     place, *files = _places((diagnostic, *others))
     presets = f"with preset {', '.join(diagnostic.presets)}" if diagnostic.presets else ""
     head = [("  --> ", "arrow"), (f"{place} ", "")]
-    lines += _fitted(head, [*words(presets, "dim"), *asserted], options)
+    head += [(f"{presets} ", "dim")] if presets else []
+    lines += _fitted(head, asserted, options)
     for file in files:
         lines += wrap([("      ", ""), ("also in ", "dim")], [(file, "")], options.width)
     rows = condition.conjuncts if options.verbose else _first(condition.main)
@@ -107,23 +107,18 @@ def _places(kernels: Sequence[Diagnostic]) -> list[str]:
     return [f"{path}:{', '.join(places)}" for path, places in files.items()]
 
 
-def _asserted(condition: Precondition, dtypes: Sequence[Conjunct]) -> list[Piece]:
+def _asserted(condition: Precondition, dtypes: Sequence[Conjunct]) -> list[str]:
     """What the kernel says itself, what is taken for granted, and which dtypes it takes, in pieces
-    that stay together."""
+    that stay together; the dtypes are the last one."""
     parts = [
         _enumerated("it asserts", condition.asserted),
         _enumerated("it assumes", condition.assumed),
-        " ".join(_enumerated("it takes", [conjunct.text for conjunct in dtypes])).split(),
+        [" ".join(_enumerated(_TAKES, [c.text for c in dtypes]))] if dtypes else [],
     ]
     *before, last = [part for part in parts if part] or [[]]
     for part in before:
         part[-1] += ";"
-    pieces = [piece for part in (*before, last) for piece in part]
-    if not pieces:
-        return []
-    pieces[0] = f"({pieces[0]}"
-    pieces[-1] += ")"
-    return [(text, "dim") for text in pieces]
+    return [piece for part in (*before, last) for piece in part]
 
 
 def _enumerated(what: str, texts: Sequence[str]) -> list[str]:
@@ -139,15 +134,31 @@ def _first(conjuncts: Sequence[Conjunct]) -> Sequence[Conjunct]:
     return [c for number, c in enumerate(conjuncts) if number < _MOST or c.silent]
 
 
-def _fitted(head: Line, body: list[Piece], options: Options) -> list[Line]:
-    """``head`` and as much of ``body`` as fits beside it; all of it, if ``verbose``."""
-    used = sum(cells(text) for text, _ in head)
-    if options.verbose or used + sum(cells(text) + 1 for text, _ in body) <= options.width:
-        return wrap(head, body, options.width, indent=6)
-    room = options.width - cells(options.glyphs.ellipsis) - 1
-    if used + sum(cells(text) + 1 for text, _ in body[:_FEW]) > room:
-        return [head]
-    return [[*wrap(head, body, room)[0], (f" {options.glyphs.ellipsis}", "dim")]]
+def _fitted(head: Line, notes: Sequence[str], options: Options) -> list[Line]:
+    """``head`` and beside it, in parentheses, as many of the notes as there is room for; all, if
+    ``verbose``. That only some dtypes are taken is said in any case, if not which."""
+    if not notes:
+        return wrap(head, [], options.width)
+    room = options.width - sum(cells(text) for text, _ in head) - len("()")
+    whole = " ".join(notes)
+    if options.verbose or cells(whole) <= room:
+        parts = [f"({notes[0]}", *notes[1:]]
+        return wrap(
+            head, [(t, "dim") for t in (*parts[:-1], f"{parts[-1]})")], options.width, indent=6
+        )
+    typed = notes[-1].startswith(_TAKES)
+    before, last = (notes[:-1], f"{_TAKES} some dtypes only") if typed else (notes, "")
+    kept: list[str] = []
+    for note in (*before, ""):
+        cut = [] if len(kept) == len(before) else [options.glyphs.ellipsis]
+        ending = [*cut, last] if last else cut
+        if not note or cells(" ".join([*kept, note, options.glyphs.ellipsis, last])) > room:
+            break
+        kept.append(note)
+    line = f"({' '.join([*kept, *ending])})"
+    if cells(line) <= room + len("()") and (kept or last):
+        return [[*head, (line, "dim")]]
+    return [head, [(" " * 6, ""), (f"({last})", "dim")]] if last else [head]
 
 
 def _rows(

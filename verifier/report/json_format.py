@@ -101,12 +101,13 @@ def _kernel(kernel: KernelReport) -> dict[str, Any]:
         "preset": kernel.preset or None,
         "known": kernel.known,
         "precondition": (
-            None if kernel.precondition is None else _precondition(kernel.precondition)
+            None if kernel.precondition is None else precondition(kernel.precondition)
         ),
     }
 
 
-def _precondition(condition: Precondition) -> dict[str, Any]:
+def precondition(condition: Precondition) -> dict[str, Any]:
+    """A precondition, wherever it stands in JSON."""
     return {
         "text": condition.text,
         "sufficient": condition.sufficient,
@@ -169,7 +170,7 @@ def _diagnostic(diagnostic: Diagnostic) -> dict[str, Any]:
         "fingerprint": diagnostic.fingerprint,
         "part": diagnostic.part,
         "precondition": (
-            None if diagnostic.precondition is None else _precondition(diagnostic.precondition)
+            None if diagnostic.precondition is None else precondition(diagnostic.precondition)
         ),
     }
 

@@ -140,12 +140,12 @@ class Precondition(Struct, frozen=True):
     @property
     def text(self) -> str:
         """All conjuncts as one Python expression."""
-        return _joined(self.conjuncts)
+        return joined([c.text for c in self.conjuncts])
 
     @property
     def brief(self) -> str:
         """The main conjuncts as one Python expression."""
-        return _joined(self.main)
+        return joined([c.text for c in self.main])
 
     @property
     def main(self) -> tuple[Conjunct, ...]:
@@ -199,8 +199,8 @@ class Precondition(Struct, frozen=True):
         return f"`{kernel}` {how.format(where)}" + (f" {self.brief}" if condition else "")
 
 
-def _joined(conjuncts: Sequence[Conjunct]) -> str:
-    texts = [conjunct.text for conjunct in conjuncts]
+def joined(texts: Sequence[str]) -> str:
+    """Conditions that hold together as one Python expression."""
     if len(texts) > 1:
         texts = [f"({text})" if " or " in text or " if " in text else text for text in texts]
     return " and ".join(texts) or "True"

@@ -23,6 +23,7 @@ from verifier.report.model import (
     Severity,
     Span,
     deduplicate,
+    joined,
 )
 
 #: what came of several replays, the worst first
@@ -59,7 +60,15 @@ def stated(
         for condition in conditions
         if condition.kept
     ]
-    parts = (replace(d, part=False) if id(d) in uncovered else d for d in result.diagnostics)
+    advised = {part: text for condition in conditions for part, text in condition.advised()}
+    parts = (
+        replace(d, part=False)
+        if id(d) in uncovered
+        else replace(d, assertion=advised[id(d)])
+        if id(d) in advised
+        else d
+        for d in result.diagnostics
+    )
     return replace(result, diagnostics=tuple(deduplicate((*parts, *blocks))))
 
 
@@ -114,6 +123,21 @@ class _Condition:
         for need, found in self._found.items():
             if need not in covered:
                 yield from (id(d) for d in found if d.part and d.suppressed is None)
+
+    def advised(self) -> Iterable[tuple[int, str]]:
+        """The parts, by their identity, with what the whole condition says in their place: it says
+        it once for all, so that nobody is to assert the same in two ways."""
+        if not self.whole.sufficient:
+            return
+        texts: dict[int, list[str]] = {
+            id(d): [] for found in self._found.values() for d in found if d.part
+        }
+        for conjunct in self.whole.conjuncts:
+            for d in self._of(conjunct):
+                if d.part and not conjunct.grid:
+                    texts[id(d)].append(conjunct.text)
+        for part, found in texts.items():
+            yield part, joined(found) if found else ""
 
     def finding(self, span: Span, severity: Mapping[str, Severity]) -> Diagnostic:
         """The finding that stands for the parts."""
