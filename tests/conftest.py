@@ -71,8 +71,8 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
     return True
 
 
-@pytest.fixture(autouse=True)
-def no_terms_of_other_tests() -> None:
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup() -> None:
     """Symbols are known by their names: those of an earlier test may have other bounds."""
     E.fresh_context()
 
