@@ -10,6 +10,7 @@ from typing import Any
 from verifier.dialects.descriptor import Rewrites
 from verifier.dialects.registry import of_name
 from verifier.executor.shims import Api
+from verifier.source.nodes import walk
 from verifier.symbolic.values import ApiRef
 
 
@@ -76,7 +77,7 @@ def helpers(statements: Iterable[ast.stmt]) -> frozenset[str]:
         node.func.id
         for statement in statements
         if isinstance(statement, ast.FunctionDef)
-        for node in ast.walk(statement)
+        for node in walk(statement)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
     )
 

@@ -28,6 +28,7 @@ from verifier.hardware.catalogue import Hardware
 from verifier.source.discovery import scan
 from verifier.source.fragments import implied
 from verifier.source.ir import Span
+from verifier.source.nodes import walk
 from verifier.source.outline import outline
 from verifier.source.project import Project
 from verifier.source.stars import spelled_out
@@ -170,7 +171,7 @@ def generation_of(path: Path, kernel: str = "") -> str:
 
 def _imported(tree: ast.Module) -> Iterator[str]:
     """The packages that a file imports from."""
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name.partition(".")[0] for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:

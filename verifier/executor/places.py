@@ -12,6 +12,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from verifier.source.ir import Span
+from verifier.source.nodes import below, walk
 
 _OURS = str(Path(__file__).resolve().parent.parent) + "/"
 
@@ -67,8 +68,8 @@ def source(path: str) -> SourceText:
     except (OSError, SyntaxError, ValueError):
         return found
     found.lines = text.splitlines()
-    for node in ast.walk(found.tree):
-        for child in ast.iter_child_nodes(node):
+    for node in walk(found.tree):
+        for child in below(node):
             found.parents[id(child)] = node
         if isinstance(node, (ast.expr, ast.stmt)):
             key = (node.lineno, node.col_offset, node.end_lineno or 0, node.end_col_offset or 0)
@@ -247,7 +248,7 @@ def function_node(code: CodeType) -> ast.FunctionDef | None:
     file = source(code.co_filename)
     if file.tree is None:
         return None
-    for node in ast.walk(file.tree):
+    for node in walk(file.tree):
         if isinstance(node, ast.FunctionDef) and node.name == code.co_name:
             first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
             if first == code.co_firstlineno:

@@ -83,7 +83,7 @@ def _features(tree: ast.AST, package: str, known: Imported) -> Features:
     jit_keywords: set[str] = set()
     uses: set[tuple[str, frozenset[str]]] = set()
     mentioned: set[str] = set()
-    for node in ast.walk(tree):
+    for node in nodes.walk(tree):
         if isinstance(node, ast.Call):
             name = canonical(node.func, aliases)
             if name is not None:
