@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import Final, Protocol, runtime_checkable
 
 from msgspec import Struct
@@ -203,6 +204,7 @@ def slots(chip: Chip, lane: Expr, channels: Expr) -> Expr:
     return places.channels_per_lane(chip.lanes, lane, channels)
 
 
+@lru_cache(maxsize=4096)  # each tensor is asked against every other that may meet it
 def block(chip: Chip, tensor: LocalTensor) -> Block:
     """The place of a local tensor (ADR-08)."""
     start_lane = lane_of(chip, tensor)
@@ -333,7 +335,8 @@ def bytes_apart(first: Block, second: Block) -> Bool:
 
 def places_apart(chip: Chip, first: Block, second: Block) -> Bool:
     """Whether the places of two tensors do not meet."""
-    return E.or_(bytes_apart(first, second), lanes_apart(chip, first, second))
+    beside = bytes_apart(first, second)
+    return beside if beside is E.TRUE else E.or_(beside, lanes_apart(chip, first, second))
 
 
 def apart(chip: Chip, first: LocalTensor, second: LocalTensor) -> tuple[Bool, tuple[Bool, ...]]:

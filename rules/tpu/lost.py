@@ -181,8 +181,10 @@ class _Results:
 
     def _apart(self, use: Use, other: Instance) -> bool:
         """Whether another use surely is elsewhere, in the iteration that is meant."""
-        known = Known((*self.demands, *use.path, *use.within), use.loops)
         apart, ranges = kit.apart(self.chip, use.tensor, other.tensor)
+        if apart is E.TRUE:
+            return True
+        known = Known((*self.demands, *use.path, *use.within), use.loops)
         there = known.also((*other.facts, *ranges), other.use.loops)
         return there.decide_in_turn(apart) is True
 
