@@ -163,6 +163,12 @@ _INNER: Final = """
 def store_doubled(into, source):
     nl.store(into, nl.load(source) * 2.0)
 """
+_LAST: Final = """
+def last(x):
+    for k in nl.{}:
+        tile = nl.load(x)
+    return tile
+"""
 _SCOPE: Final = """
 for k in nl.affine_range(4):
     tile = nl.ndarray((96, 10), dtype=x.dtype, buffer=nl.sbuf)
@@ -303,6 +309,11 @@ TWINS: Final[Mapping[str, tuple[Twin, ...]]] = {
         ),
         _twin(
             "E25",
+            _kernel(f"{_WHOLE}\nfor k in nl.affine_range(1):\n    more = {_SHARED}"),
+            _kernel(f"{_WHOLE}\nfor k in nl.static_range(1):\n    more = {_SHARED}"),
+        ),
+        _twin(
+            "E25",
             _kernel(f"{_WHOLE}\nif nl.program_id(0) >= 1:\n    more = {_SHARED}"),
             _kernel(f"{_WHOLE}\nmore = {_SHARED}"),
         ),
@@ -322,6 +333,16 @@ TWINS: Final[Mapping[str, tuple[Twin, ...]]] = {
             _kernel(
                 "for k in nl.affine_range(4):\n    tile = nl.load(x)\nnl.store(out, nl.load(x))"
             ),
+        ),
+        _twin(
+            "LP13",  # a loop of one trip is a loop; a comprehension is Python's own
+            _kernel("for k in nl.affine_range(1):\n    tile = nl.load(x)\nnl.store(out, tile)"),
+            _kernel("tiles = [nl.load(x) for k in range(1)]\nnl.store(out, tiles[0])"),
+        ),
+        _twin(
+            "LP13",
+            _kernel("nl.store(out, last(x))", before=_LAST.format("sequential_range(1)")),
+            _kernel("nl.store(out, last(x))", before=_LAST.format("static_range(1)")),
         ),
     ),
     "nested-grid": (

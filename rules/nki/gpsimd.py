@@ -287,10 +287,11 @@ def _topk(op: Operation, target: Target) -> Iterator[Check]:
             E.and_(
                 E.eq(values.partitions, indices.partitions),
                 kit.same_shape(values.shape, indices.shape),
+                E.truth(values.rank == 2),
                 kit.divisible(values.partitions, target.core_partitions),
             ),
-            f"val_dst and idx_dst have one shape, with a multiple of {target.core_partitions} "
-            "partitions",
+            "val_dst and idx_dst have one shape of partitions and k elements, with a multiple of "
+            f"{target.core_partitions} partitions",
             "val_dst and idx_dst do not go together",
             "TPK02",
             values=(

@@ -276,6 +276,7 @@ def _copied_twice(into: str) -> str:
 
 SIGNATURE: Final = (
     Twin("DCM10", _summed("a"), _summed("[a, b]"), "0.5", "trn2"),
+    Twin("DCM10", _summed("(a, b)"), _summed("list((a, b))"), "0.6", "trn2"),
     Twin("MST01", _filled("x_tile"), _filled("2.5"), "0.4", "trn2"),
     Twin("MST01", _filled("nl.add"), _filled("0"), "0.2", "trn2"),
     Twin("M031", _loaded(", dge_mode=0"), _loaded(_mode("unknown")), "0.2", "trn2"),
@@ -287,6 +288,7 @@ SIGNATURE: Final = (
     Twin("L35", _printed("'x', sums"), _printed("'x', x"), "0.6", "trn3"),
     Twin("L67", _cut("nl.ds(0, r)"), _cut("nl.ds(0, 40)"), "0.5", "trn2"),
     Twin("K15", _reduced("staged"), _reduced("[staged]"), "0.5", "trn2"),
+    Twin("K15", _reduced("(staged,)"), _reduced("[staged]"), "0.5", "trn2"),
     Twin("MMU23", _chained("r"), _chained("0 > 1"), "0.5", "trn2"),
     Twin("NZC05", _counted("nl.int32"), _counted("-2"), "0.5", "trn2"),
     Twin("NZC05", _counted("1.5"), _counted("7"), "0.6", "trn3"),

@@ -306,6 +306,12 @@ SEARCHES: Final = (
     beside("max8-shape", "TOP02", made("top", "96, {{9||8}}") + "nisa.max8(dst=top, src=a_t)"),
     beside(
         "max8-shape",
+        "TOP02",
+        made("top", "96, 2, {{4||8}}") + "nisa.max8(dst=top{{||[:, 1, :]}}, src=a_t)",
+        api="0.6",
+    ),
+    beside(
+        "max8-shape",
         "TOP03",
         made("at", "96, 8", "uint32")
         + "nisa.nc_find_index8(dst=at, data=a_t, vals=b_t[:, 0:{{9||8}}])",
@@ -321,6 +327,21 @@ SEARCHES: Final = (
     ),
     beside(
         "max8-shape",
+        "TOP04",
+        made("at", "96, {{4, 2||8}}", "uint32")
+        + "nisa.nc_find_index8(dst=at, data=a_t, vals=b_t[:, 0:8])",
+        _AB,
+    ),
+    beside(
+        "free-size-mismatch",
+        "TOP06",
+        made("left", "96, {{5, 8||40}}")
+        + "nisa.nc_match_replace8(dst=left, data=a_t, vals=b_t[:, 0:8], imm=0.0)",
+        _AB,
+        "0.6",
+    ),
+    beside(
+        "max8-shape",
         "TOP06",
         "nisa.nc_match_replace8(dst=r, data=a_t, vals=b_t[:, 0:{{7||8}}], imm=0.0)",
         _AB,
@@ -332,6 +353,14 @@ SEARCHES: Final = (
         made("at", "96, {{9||8}}", "uint32")
         + "nisa.nc_match_replace8(dst=r, data=a_t, vals=b_t[:, 0:8], imm=0.0, dst_idx=at)",
         _AB,
+    ),
+    beside(
+        "max8-shape",
+        "TOP07",
+        made("at", "96, {{2, 4||8}}", "uint32")
+        + "nisa.nc_match_replace8(dst=r, data=a_t, vals=b_t[:, 0:8], imm=0.0, dst_idx=at)",
+        _AB,
+        "0.6",
     ),
     _row(
         "operand-dtype",
@@ -554,6 +583,15 @@ GATHERS: Final = (
         "gather-shape",
         "TPK02",
         made("v", "96, 8", "bfloat16")
+        + made("n", "96, {{2, 4||8}}", "uint32")
+        + "nisa.topk(val_dst=v, idx_dst=n, src=b_t, n=640)",
+        "a: float32[96, 40], b: bfloat16[96, 40]",
+        "0.6",
+    ),
+    beside(
+        "gather-shape",
+        "TPK02",
+        made("v", "96, {{2, 4||8}}", "bfloat16")
         + made("n", "96, {{2, 4||8}}", "uint32")
         + "nisa.topk(val_dst=v, idx_dst=n, src=b_t, n=640)",
         "a: float32[96, 40], b: bfloat16[96, 40]",

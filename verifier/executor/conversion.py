@@ -43,6 +43,7 @@ from verifier.symbolic.values import (
     IndexGrid,
     IndexMask,
     IndexTensor,
+    Listed,
     Managed,
     Opaque,
     Range,
@@ -100,8 +101,10 @@ def inward(machine: ConcreteMachine, value: Any) -> Any:
         return E.const(value)
     if value is None or kind in (bool, float, str):
         return value
-    if kind is tuple or kind is list:
+    if kind is tuple:
         return tuple(inward(machine, item) for item in value)
+    if kind is list:
+        return Listed(inward(machine, item) for item in value)
     if kind is slice:
         return SliceValue(
             inward(machine, value.start), inward(machine, value.stop), inward(machine, value.step)

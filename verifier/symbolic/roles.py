@@ -121,12 +121,13 @@ class SameType(Struct, frozen=True):
 class Streams(Struct, frozen=True):
     """One element for each element of another operand: equal partitions, equal free sizes.
 
-    ``column``: a fact: one element per partition is not repeated.
+    ``column``: a fact: one element per partition is not repeated. ``alike``: equal shapes.
     """
 
     of: str
     fact: str
     column: str = ""
+    alike: bool = False
 
 
 class Lanes(Struct, frozen=True):

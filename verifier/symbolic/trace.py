@@ -171,6 +171,17 @@ class Block(Struct, frozen=True):
     within: Span
 
 
+class Turn(NamedTuple):
+    """The one trip of a loop that is traced once: what happened in it, by order."""
+
+    name: str
+    first: int
+    last: int
+
+    def around(self, order: int) -> bool:
+        return self.first < order < self.last
+
+
 class Unmodelled(NamedTuple):
     """A device call whose effects are not known: it has no description, or an operand is lost."""
 
@@ -220,6 +231,8 @@ class Trace(Struct):
     mutable: set[str] = field(default_factory=set)
     #: `if` statements that indices decide, whose tensors stay inside, by place (NKI Beta 1)
     blocks: dict[Span, Block] = field(default_factory=dict)
+    #: loops of one trip that have tensors of their own as others do
+    turns: list[Turn] = field(default_factory=list)
     unmodelled: list[Unmodelled] = field(default_factory=list)
     calls: int = 0
     #: some path ends in an error of Python's that is reported on its own

@@ -205,6 +205,12 @@ class Ref(Struct, frozen=True):
     id: int
 
 
+class Listed(tuple[object, ...]):
+    """The items of a list that Python made in a run: to be told from those of a tuple."""
+
+    __slots__ = ()
+
+
 class RecordType(Struct, frozen=True):
     """A structure of an API with named, assignable fields (``dim4``); instances are in the heap."""
 

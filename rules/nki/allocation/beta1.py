@@ -19,10 +19,10 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.checks import Check, Note
 from verifier.symbolic.expr import Origin
 from verifier.symbolic.tensors import LoopKind, Storage, StorageKind, View
-from verifier.symbolic.trace import Operation, Trace
+from verifier.symbolic.trace import Operation, Trace, Turn
 
 #: loops whose bodies are traced once, and have tensors of their own
-_SCOPED = (LoopKind.AFFINE, LoopKind.SEQUENTIAL, LoopKind.RANGE)
+_SCOPED = (LoopKind.AFFINE, LoopKind.SCHEDULED, LoopKind.SEQUENTIAL, LoopKind.RANGE)
 #: what a program makes itself
 _MADE = (StorageKind.ALLOC, StorageKind.RESULT)
 
@@ -61,7 +61,7 @@ def _creation(trace: Trace, target: Target) -> Iterator[Check]:
         if storage.kind is not StorageKind.ALLOC:
             continue
         name = tensor_name(storage)
-        where = _place(storage)
+        where = _place(trace, storage)
         if storage.buffer is Buffer.SHARED_HBM and where:
             yield _of_storage(
                 storage,
@@ -82,11 +82,12 @@ def _creation(trace: Trace, target: Target) -> Iterator[Check]:
             )
 
 
-def _place(storage: Storage) -> str:
+def _place(trace: Trace, storage: Storage) -> str:
     """Where a tensor is made that is not made at the top level of its kernel, in words."""
     if storage.depth:
         return "in a function that the kernel calls"
-    if any(loop.kind in _SCOPED for loop in storage.loops):
+    looped = any(loop.kind in _SCOPED for loop in storage.loops)
+    if looped or any(turn.around(storage.order) for turn in trace.turns):
         return "in a loop"
     decided = any(s.origin is Origin.LOOP for part in storage.path for s in part.free())
     return "under a condition" if decided else ""
@@ -217,9 +218,12 @@ def _reached(trace: Trace, operation: Operation, role: str, view: View) -> Itera
     """A tensor is used within the block that it is made in."""
     storage = view.storage
     around = {loop.span for loop in operation.loops}
-    left = [loop for loop in storage.loops if loop.kind in _SCOPED and loop.span not in around]
+    left = [
+        *(loop.name for loop in storage.loops if loop.kind in _SCOPED and loop.span not in around),
+        *(turn.name for turn in trace.turns if _behind(turn, storage, operation)),
+    ]
     if left:
-        block = f"the loop over `{left[-1].name}`"
+        block = f"the loop over `{left[-1]}`"
     elif any(
         _left(block.span, block.within, storage, operation) for block in trace.blocks.values()
     ):
@@ -242,6 +246,11 @@ def _reached(trace: Trace, operation: Operation, role: str, view: View) -> Itera
         path=operation.path,
         order=operation.order,
     )
+
+
+def _behind(turn: Turn, storage: Storage, operation: Operation) -> bool:
+    """Whether a tensor is made in a loop of one trip, and used behind it."""
+    return turn.around(storage.order) and operation.order > turn.last
 
 
 def _left(block: Span, within: Span, storage: Storage, operation: Operation) -> bool:

@@ -124,12 +124,17 @@ def _free_size_mismatch(op: Operation, target: Target) -> Iterator[Check]:
             reference, name = view, role
             continue
         column = stream.column if view.free is E.const(1) else ""
+        fits, text = E.eq(view.free, reference.free), f"{role} free size == {name} free size"
+        message = f"{role} and {name} have different numbers of elements per partition"
+        if stream.alike:
+            fits = E.and_(fits, kit.same_shape(view.shape[1:], reference.shape[1:]))
+            text, message = f"{role} and {name} have one shape", f"{role} and {name} differ in shape"
         yield check(
             op,
             role,
-            E.eq(view.free, reference.free),
-            f"{role} free size == {name} free size",
-            f"{role} and {name} have different numbers of elements per partition",
+            fits,
+            text,
+            message,
             stream.fact,
             *((column,) if column else ()),
             values=((f"{role} free size", view.free), (f"{name} free size", reference.free)),

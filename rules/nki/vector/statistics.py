@@ -13,6 +13,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.checks import Check
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.instruction import Trait
+from verifier.symbolic.roles import Role
 from verifier.symbolic.tensors import View
 from verifier.symbolic.trace import Operation
 
@@ -60,11 +61,15 @@ def _bn_shape(op: Operation, target: Target) -> Iterator[Check]:
 
 
 def _per_partition(op: Operation, role: str, message: str, data_role: str) -> Iterator[Check]:
-    """An operand has the described number of elements for each partition of the data."""
+    """An operand has the described number of elements for each partition of the data.
+
+    Where its rank is described as well, it has the shape that follows.
+    """
     described, view, data = kit.described(op).role(role), op.view(role), op.view(data_role)
     limit = described.free if described is not None else None
-    if limit is None or view is None:
+    if described is None or limit is None or view is None:
         return
+    rank = kit.in_force(op, described.rank)
     predicate = limit.holds(view.free)
     values: list[tuple[str, Expr]] = [(f"{role} free size", view.free)]
     if data is not None:
@@ -73,11 +78,16 @@ def _per_partition(op: Operation, role: str, message: str, data_role: str) -> It
             (f"partitions of {role}", view.partitions),
             (f"partitions of {data_role}", data.partitions),
         ]
+    text = f"{role} free size == {limit.most} and partitions of {role} == partitions of {data_role}"
+    if rank is not None:
+        predicate = E.and_(predicate, rank.holds(E.const(view.rank)))
+        values.append((f"rank of {role}", E.const(view.rank)))
+        text = f"{role} has shape (partitions of {data_role}, {limit.most})"
     yield check(
         op,
         role,
         predicate,
-        f"{role} free size == {limit.most} and partitions of {role} == partitions of {data_role}",
+        text,
         f"{kit.described(op).short} {message.format(limit.most)} per partition",
         limit.fact,
         values=values,
@@ -122,14 +132,20 @@ register(
 
 
 def _max8_shape(op: Operation, target: Target) -> Iterator[Check]:
-    data_role = next(role.name for role in kit.described(op).roles if role.free and role.rank)
+    data_role = next(role.name for role in kit.described(op).roles if _is_data(role))
     data = op.view(data_role)
     if data is not None:
         yield from _searched(op, data_role, data)
     yield from _per_partition(op, "vals", "looks for eight values", data_role)
-    for role in ("dst", "dst_idx"):
-        if data is not None and role in op.operands and op.operands[role].given:
-            yield from _per_partition(op, role, "writes eight elements", data_role)
+    if data is not None and "dst" in op.operands and op.operands["dst"].given:
+        yield from _per_partition(op, "dst", "writes eight elements", data_role)
+    if kit.described(op).role("dst_idx") is not None:
+        yield from kit.sized(op, "dst_idx")
+
+
+def _is_data(role: Role) -> bool:
+    """What is searched has a range of sizes, what is found one size."""
+    return bool(role.free and role.rank and role.free.least != role.free.most)
 
 
 def _searched(op: Operation, role: str, data: View) -> Iterator[Check]:

@@ -375,7 +375,8 @@ def _gather(
     elif takes is Takes.FLAG:
         value = _flag(machine, name, operand)
     elif takes is Takes.TILES:
-        _gather_list(machine, instruction, name, operand, gathered)
+        if not _absent(machine, instruction, operand, text, gathered):
+            _gather_list(machine, instruction, name, operand, gathered)
         return
     else:
         _gather_tile(machine, instruction, role, operand, mask, text, gathered)
@@ -412,6 +413,20 @@ def _flag(machine: Machine, name: str, operand: Operand) -> object:
     return condition is E.TRUE if condition in (E.TRUE, E.FALSE) else condition
 
 
+def _absent(
+    machine: Machine, instruction: Instruction, operand: Operand, text: str, gathered: _Gathered
+) -> bool:
+    """Whether there is no operand, which has been said: nothing is to be asked of it."""
+    if not isinstance(operand.value, Missing):
+        return False
+    gathered.operands[operand.role] = operand
+    gathered.missing = True
+    if instruction.footprint.writes_of(operand.role):
+        given = Arg(operand.value, operand.span)
+        absent.writes(machine, Call((given,), {}, operand.span, text))
+    return True
+
+
 def _gather_tile(
     machine: Machine,
     instruction: Instruction,
@@ -422,12 +437,7 @@ def _gather_tile(
     gathered: _Gathered,
 ) -> None:
     name = operand.role
-    if isinstance(operand.value, Missing):
-        gathered.operands[name] = operand
-        gathered.missing = True
-        if instruction.footprint.writes_of(name):
-            given = Arg(operand.value, operand.span)
-            absent.writes(machine, Call((given,), {}, operand.span, text))
+    if _absent(machine, instruction, operand, text, gathered):
         return
     until = role.number_until
     vector = role.takes is Takes.VECTOR or (bool(until) and not newer(machine.api, until))

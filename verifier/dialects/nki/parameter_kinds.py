@@ -25,6 +25,7 @@ from verifier.symbolic.values import (
     ApiRef,
     BufferValue,
     Enumerator,
+    Listed,
     OpaqueOf,
     Ref,
     Register,
@@ -46,6 +47,7 @@ class Given(Enum):
     TENSOR = "a tensor"
     REGISTER = "a register"
     LIST = "a list"
+    TUPLE = "a tuple"
     FUNCTION = "a function"
 
 
@@ -60,7 +62,8 @@ class Wanted(NamedTuple):
 _NAMED: Final = frozenset(
     {Given.DTYPE, Given.OPERATOR, Given.MEMBER, Given.CLASS, Given.MEMORY, Given.FUNCTION}
 )
-_HELD: Final = frozenset({Given.TENSOR, Given.REGISTER, Given.LIST})
+_SEQUENCES: Final = frozenset({Given.LIST, Given.TUPLE})
+_HELD: Final = frozenset({Given.TENSOR, Given.REGISTER}) | _SEQUENCES
 _PLAIN: Final = frozenset({Given.NUMBER, Given.FLAG, Given.TEXT})
 
 _OPERATOR: Final = Wanted(
@@ -85,11 +88,14 @@ _CONSTANT: Final = Wanted(
     ("N09",),
 )
 _NUMBERS: Final = Wanted("numbers", _NAMED | {Given.TEXT, Given.TENSOR}, ("N09",))
-_WHOLE: Final = Wanted("an integer", _NAMED | {Given.TEXT, Given.TENSOR, Given.LIST}, ("N09",))
+_WHOLE: Final = Wanted("an integer", _NAMED | {Given.TEXT, Given.TENSOR} | _SEQUENCES, ("N09",))
 _WHOLES: Final = Wanted(
     "a list of integers", _NAMED | {Given.TEXT, Given.TENSOR, Given.NUMBER, Given.FLAG}, ("N09",)
 )
-_LISTED: Final = Wanted("a list of tensors", _NAMED | _PLAIN | {Given.TENSOR}, ("N09",))
+#: of tensors a list is documented, and no other sequence (NKI-DCM10, NKI-K15)
+_LISTED: Final = Wanted(
+    "a list of tensors", _NAMED | _PLAIN | {Given.TENSOR, Given.TUPLE}, ("N09",)
+)
 
 #: parameters that no description and no default speaks of
 _BY_NAME: Final[dict[str, Wanted]] = {
@@ -112,7 +118,7 @@ _OF: Final[dict[tuple[str, str], Wanted]] = {
     ("isa.register_alloc", "x"): _WHOLE._replace(facts=("REG01",)),
     ("language.shared_constant", "constant"): Wanted(
         "a NumPy array, or the path of one",
-        _NAMED | {Given.LIST, Given.NUMBER, Given.FLAG},
+        _NAMED | _SEQUENCES | {Given.NUMBER, Given.FLAG},
         ("L11",),
     ),
 }
@@ -199,7 +205,8 @@ _KINDS: Final[tuple[tuple[type | tuple[type, ...], Given], ...]] = (
     (BufferValue, Given.MEMORY),
     (View, Given.TENSOR),
     (Register, Given.REGISTER),
-    (tuple, Given.LIST),
+    (Listed, Given.LIST),
+    (tuple, Given.TUPLE),
     (Function, Given.FUNCTION),
 )
 

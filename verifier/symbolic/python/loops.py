@@ -7,6 +7,7 @@ says as much, else its trips. A list with symbolic runs is a loop for each run.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -157,8 +158,10 @@ class Runner:
         rng = replace(rng, start=start, stop=stop, step=step)
         count = trips_of(vm, rng, self.span)
         if count.is_const and count.const <= 1:
+            once = vm.dialect.traced_once(vm, rng.kind)
             for _ in range(count.const):
-                vm.gathered(Wait.TRIP, lambda: body(rng.start))
+                with vm.in_turn(self.name) if once else contextlib.nullcontext():
+                    vm.gathered(Wait.TRIP, lambda: body(rng.start))
             return
         if vm.decide(E.le(count, 0)) is True:
             return
@@ -302,7 +305,12 @@ _WAYS: Final[dict[type, Callable[[Runner, Any], None]]] = {
 
 
 def iterate(vm: VM, iterable: object, body: Body, span: Span) -> None:
-    """Hand each item to ``body`` (a comprehension, a built-in function)."""
+    """Hand each item to ``body`` (a comprehension, a built-in function).
+
+    Python goes through a `range` itself there: only a statement's loop is somebody else's.
+    """
+    if isinstance(iterable, Range) and iterable.kind is LoopKind.RANGE:
+        iterable = replace(iterable, kind=LoopKind.STATIC)
     Runner(vm, body, span).run(iterable)
 
 

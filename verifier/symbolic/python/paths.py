@@ -16,6 +16,7 @@ from verifier.symbolic.python.heap import merge
 from verifier.symbolic.python.state import State
 from verifier.symbolic.python.terms import join
 from verifier.symbolic.tensors import Loop
+from verifier.symbolic.trace import Turn
 
 _T = TypeVar("_T")
 
@@ -51,6 +52,15 @@ class Paths(State):
         finally:
             self._loops.pop()
             del self._path[base:]
+
+    @contextlib.contextmanager
+    def in_turn(self, name: str) -> Iterator[None]:
+        """Run in the only iteration of a loop, whose body is traced once."""
+        first = self.next_order()
+        try:
+            yield
+        finally:
+            self.trace.turns.append(Turn(name, first, self.next_order()))
 
     def narrow(self, condition: Bool) -> None:
         """Add a condition to the rest of the path."""
@@ -238,6 +248,7 @@ class Paths(State):
             len(t.unmodelled),
             len(self.checks),
             len(t.survived),
+            len(t.turns),
         )
         landed = tuple(len(landing.escapes) for landing in self.landings)
         return Mark(
@@ -268,6 +279,7 @@ class Paths(State):
         del t.unmodelled[mark.lengths[4] :]
         del self.checks[mark.lengths[5] :]
         del t.survived[mark.lengths[6] :]
+        del t.turns[mark.lengths[7] :]
         for landing, length in zip(self.landings, mark.landed, strict=False):
             del landing.escapes[length:]
         self._names = dict(mark.names)

@@ -164,15 +164,16 @@ def of_partition(
     results: Limit,
     *,
     beta1: str,
+    rank: tuple[Limit, ...] = (),
     traits: frozenset[Trait] = frozenset(),
 ) -> Instruction:
-    """So many numbers of each partition, made of all its elements."""
+    """So many numbers of each partition, made of all its elements; ``rank``: of the result."""
     assert results.most is not None
     return Instruction(
         name=name,
         summary=summary,
         signatures={"beta1": beta1, "0.2": f"dst*, {data.name}*, name=None"},
-        roles=(tile("dst", data.memories, free=results), data),
+        roles=(tile("dst", data.memories, free=results, rank=rank), data),
         engines=Engines(Engine.VECTOR),
         footprint=Footprint(reads=(folded(data.name),), writes=written("dst")),
         result=Columns(data.name, results.most),

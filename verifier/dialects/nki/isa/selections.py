@@ -314,6 +314,7 @@ MAX8: Final = of_partition(
         rank=_few_dimensions("NKI-TOP01"),
     ),
     exactly(_EIGHT, "NKI-TOP02"),
+    rank=(exactly(2, "NKI-TOP02"),),
     beta1="|, src*, mask=None, dtype=None, **",
     traits=frozenset({Trait.SEARCHES}),
 )
@@ -331,6 +332,7 @@ NC_FIND_INDEX8: Final = Instruction(
             on_chip("NKI-BUF22"),
             dtypes=Types(dt.codes("uint16", "uint32"), "uint16 or uint32", "NKI-TOP04"),
             free=exactly(_EIGHT, "NKI-TOP04"),
+            rank=(exactly(2, "NKI-TOP04"),),
         ),
         tile(
             "data",
@@ -359,13 +361,24 @@ NC_MATCH_REPLACE8: Final = Instruction(
         tile(
             "data",
             on_chip("NKI-BUF23"),
-            shape=Streams("dst", "NKI-TOP06"),
+            shape=Streams("dst", "NKI-TOP06", alike=True),
             # no longer documented (NKI-TOP06)
             free=Limit(most=_SEARCHED, fact="NKI-TOP06", advice_from="0.3"),
             rank=(Limit(most=5, fact="NKI-TOP06", advice_from="0.3"),),
         ),
         tile("vals", on_chip("NKI-BUF23"), free=exactly(_EIGHT, "NKI-TOP06")),
-        tile("dst_idx", on_chip("NKI-BUF23"), free=exactly(_EIGHT, "NKI-TOP07")),
+        tile(
+            "dst_idx",
+            on_chip("NKI-BUF23"),
+            shape=Sized(
+                "vals",
+                lambda vals: vals.partitions,
+                lambda vals: vals.free,
+                "the shape of vals",
+                "NKI-TOP07",
+                lambda vals: vals.shape,
+            ),
+        ),
     ),
     engines=Engines(Engine.VECTOR),
     footprint=Footprint(
