@@ -3,15 +3,26 @@
 Every field of a class that derives from ``NKIObject`` is an optional constructor parameter in the
 order of declaration, annotated or not and with or without ``@dataclass``; what is not given has its
 default, or None. ``__post_init__`` always runs, and attributes may be added later. A class with its
-own ``__init__`` uses that.
+own ``__init__`` uses that. What data classes do besides is documented of none of these: a run ends
+where it would decide.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from types import FunctionType
-from typing import Any
+from typing import Any, Final, NoReturn
+
+from verifier.executor import places
+from verifier.executor.findings import UnsupportedError
+
+#: fields that are no parameters, some by keyword only, and some of ``__post_init__`` too
+_NO_PARAMETER: Final = "is no parameter"
+_KEYWORD: Final = "is a parameter by keyword only"
+_HANDED_ON: Final = "is handed on to `__post_init__`"
+_LEFT_OUT: Final = "is left out of comparison"
+_MARKERS: Final = {"ClassVar": _NO_PARAMETER, "KW_ONLY": _KEYWORD, "InitVar": _HANDED_ON}
 
 
 class _Annotations(dict[str, Any]):
@@ -58,13 +69,46 @@ class NKIObjectMeta(type):
         fields: dict[str, Any] = {}
         for base in bases:
             fields.update(getattr(base, "tilelint_fields", {}))
+        peculiar: dict[str, str] = {}
+        for base in bases:
+            peculiar.update(getattr(base, "tilelint_peculiar", {}))
         for field in order:
             fields[field] = body.get(field)
+            what = _peculiar(body["__annotations__"].get(field), fields[field])
+            peculiar.update({field: what} if what else {})
         body["tilelint_fields"] = fields
+        body["tilelint_peculiar"] = peculiar
         for field, value in list(body.items()):
             if isinstance(value, dataclasses.Field):
                 body[field] = _default(value)
         return super().__new__(cls, name, bases, body)
+
+    @property
+    def __dataclass_fields__(cls) -> NoReturn:
+        """What functions of ``dataclasses`` ask for to tell whether they take it."""
+        _open(cls, "whether functions of `dataclasses` take it")
+
+
+def _peculiar(note: Any, value: Any) -> str:
+    """What a field asks for that is documented of data classes only."""
+    text = note if isinstance(note, str) else getattr(note, "__name__", None) or repr(note)
+    marker = text.partition("[")[0].strip().rpartition(".")[2]
+    marker = type(note).__name__ if isinstance(note, dataclasses.InitVar) else marker
+    if marker in _MARKERS:
+        return _MARKERS[marker]
+    if not isinstance(value, dataclasses.Field):
+        return ""
+    if not value.init:
+        return _NO_PARAMETER
+    if value.kw_only not in (dataclasses.MISSING, False):
+        return _KEYWORD
+    return "" if value.compare else _LEFT_OUT
+
+
+def _open(cls: type, what: str) -> NoReturn:
+    """A run ends where it hangs on what is documented nowhere."""
+    text = f"`{cls.__name__}` is an `NKIObject`, of which is not documented {what}"
+    raise UnsupportedError(text, places.here().span)
 
 
 def _default(value: Any) -> Any:
@@ -79,6 +123,9 @@ class NKIObject(metaclass=NKIObjectMeta):
     """The base class of configuration objects in kernels."""
 
     tilelint_fields: Mapping[str, Any]
+    tilelint_peculiar: Mapping[str, str]
+    #: what ``@dataclass`` was told, if the class has it
+    tilelint_told: Mapping[str, Any] | None = None
 
     def __init__(self, *args: Any, **keywords: Any) -> None:
         fields = type(self).tilelint_fields
@@ -86,25 +133,74 @@ class NKIObject(metaclass=NKIObjectMeta):
             raise TypeError(
                 f"{type(self).__name__} has {len(fields)} fields, {len(args)} values are given"
             )
+        self._check_peculiar(tuple(fields)[: len(args)], keywords)
         for name, value in fields.items():
-            setattr(self, name, _default(value))
+            object.__setattr__(self, name, _default(value))
         for name, value in zip(fields, args, strict=False):
-            setattr(self, name, value)
+            object.__setattr__(self, name, value)
         for name, value in keywords.items():
-            setattr(self, name, value)
+            object.__setattr__(self, name, value)
         post = getattr(self, "__post_init__", None)
         if post is not None:
             post()
 
+    @classmethod
+    def _check_peculiar(cls, positional: tuple[str, ...], keywords: Collection[str]) -> None:
+        if (cls.tilelint_told or {}).get("kw_only") and positional:
+            _open(cls, "whether `kw_only=True` is heeded")
+        for name, what in cls.tilelint_peculiar.items():
+            named = what == _NO_PARAMETER and name in keywords
+            placed = what != _LEFT_OUT and name in positional
+            if named or placed or what == _HANDED_ON:
+                _open(cls, f"whether the field `{name}` {what}")
+
+    def __eq__(self, other: object) -> Any:
+        cls = type(self)
+        if self is other or type(other) is not cls:
+            return True if self is other else NotImplemented
+        names = cls.tilelint_fields
+        left, right = (tuple(getattr(value, name) for name in names) for value in (self, other))
+        same = left == right
+        if same and (cls.tilelint_told is None or cls.tilelint_peculiar):
+            _open(cls, "whether two are equal whose fields are")
+        if not same and cls.tilelint_told is not None and cls.tilelint_peculiar:
+            _open(cls, "whether two are equal whose fields are")
+        return same
+
+    __hash__ = object.__hash__
+
+    @property
+    def __dataclass_fields__(self) -> NoReturn:
+        _open(type(self), "whether functions of `dataclasses` take it")
+
+
+def _decorated(cls: Any, options: Mapping[str, Any]) -> Any:
+    """Options change nothing that is documented, and are open where they would decide."""
+
+    def frozen(self: Any, name: str, value: Any) -> None:
+        _open(cls, "whether `frozen=True` is heeded")
+
+    def ordered(self: Any, other: Any) -> bool:
+        _open(cls, "whether `order=True` is heeded")
+
+    if options.get("eq", True):
+        cls.tilelint_told = dict(options)
+    if options.get("frozen"):
+        cls.__setattr__ = frozen
+    if options.get("order"):
+        for name in ("__lt__", "__le__", "__gt__", "__ge__"):
+            setattr(cls, name, ordered)
+    return cls
+
 
 def dataclass(original: Callable[..., Any]) -> Callable[..., Any]:
-    """``dataclasses.dataclass`` that leaves NKI's own classes alone."""
+    """``dataclasses.dataclass`` that makes no methods for NKI's own classes."""
 
     def decorate(cls: Any = None, /, **options: Any) -> Any:
         if cls is None:
             return lambda later: decorate(later, **options)
         if isinstance(cls, NKIObjectMeta):
-            return cls
+            return _decorated(cls, options)
         return original(cls, **options)
 
     return decorate

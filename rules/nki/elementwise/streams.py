@@ -128,7 +128,10 @@ def _free_size_mismatch(op: Operation, target: Target) -> Iterator[Check]:
         message = f"{role} and {name} have different numbers of elements per partition"
         if stream.alike:
             fits = E.and_(fits, kit.same_shape(view.shape[1:], reference.shape[1:]))
-            text, message = f"{role} and {name} have one shape", f"{role} and {name} differ in shape"
+            text, message = (
+                f"{role} and {name} have one shape",
+                f"{role} and {name} differ in shape",
+            )
         yield check(
             op,
             role,

@@ -8,6 +8,7 @@ from typing import Final
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.python import hierarchy
+from verifier.symbolic.python.fields import TRAIT, open_question
 from verifier.symbolic.python.heap import UNBOUND, DictBox, ListBox, ObjectBox
 from verifier.symbolic.python.library import copying
 from verifier.symbolic.python.library.dataclass_fields import (
@@ -18,11 +19,19 @@ from verifier.symbolic.python.library.dataclass_fields import (
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import Guarded, Opaque
 
+_ASKED: Final = "whether functions of `dataclasses` take it"
+
+
+def _of_nki(cls: object) -> bool:
+    return hierarchy.trait(cls, TRAIT) is not None
+
 
 def _instance_fields(vm: VM, value: object, what: str, span: Span) -> tuple[Field, ...] | None:
     box = vm.box(value)
     found = fields_of(box.cls) if isinstance(box, ObjectBox) else None
-    if found is None:
+    if found is None and isinstance(box, ObjectBox) and _of_nki(box.cls):
+        open_question(vm, box.cls, _ASKED, span)
+    elif found is None:
         vm.fault(TypeError, f"`{what}()` should be called on instances of data classes", span)
     return found
 
@@ -126,6 +135,9 @@ def _fields(vm: VM, span: Span, class_or_instance: object, /) -> object:
         if found is None:
             if isinstance(value, Opaque):
                 return value
+            cls = box.cls if isinstance(box, ObjectBox) else value
+            if _of_nki(cls):
+                return open_question(vm, cls, _ASKED, span)
             vm.fault(TypeError, "must be called with a dataclass type or instance", span)
             return vm.unfollowed("`fields()` of something else", span)
         return tuple(f.shown for f in found if not f.only_init)
@@ -139,6 +151,8 @@ def _is_dataclass(vm: VM, span: Span, obj: object, /) -> object:
             return value
         box = vm.box(value)
         cls = box.cls if isinstance(box, ObjectBox) else value
+        if _of_nki(cls):
+            return open_question(vm, cls, _ASKED, span)
         return E.truth(fields_of(cls) is not None)
 
     return vm.each(obj, one)

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from verifier.source.ir import Span
 from verifier.symbolic.python import attributes, hierarchy
-from verifier.symbolic.python.fields import FACTORY, TRAIT, given
+from verifier.symbolic.python.fields import FACTORY, TOLD, TRAIT, given, open_question
 from verifier.symbolic.python.heap import UNBOUND, ObjectBox, Scope, StateBox
 from verifier.symbolic.python.hierarchy import Generated, namespace
 from verifier.symbolic.python.library.dataclass_fields import (
@@ -59,11 +59,34 @@ def _process(vm: VM, span: Span, cls: object, options: Options) -> object:
             return cls
         return vm.unfollowed("what `dataclass` is applied to is not followed", span)
     if hierarchy.trait(cls, TRAIT) is not None:
-        return cls  # the front end's own rules for its objects hold with and without it
+        _of_nki(vm, cls, options)
+        return cls
     fields = collected(vm, cls, cls.definition, options, span)
     cls.traits["dataclass"] = (fields, options)
     _generate(vm, cls, fields, options, span)
     return _with_slots(vm, cls, fields, span) if options.slots else cls
+
+
+def _of_nki(vm: VM, cls: Class, options: Options) -> None:
+    """The front end's own rules for its objects hold with and without the decorator.
+
+    That what it says besides is heeded is documented nowhere: it is left open where it decides.
+    """
+    if options.eq:
+        cls.traits[TOLD] = options
+
+    def set_(vm: VM, span: Span, self: object, name: object, value: object, /) -> None:
+        open_question(vm, cls, "whether `frozen=True` is heeded", span)
+        if isinstance(self, Ref) and isinstance(name, str):
+            attributes.store(vm, self, name, value, span)
+
+    def order(vm: VM, span: Span, self: object, other: object, /) -> object:
+        return open_question(vm, cls, "whether `order=True` is heeded", span)
+
+    if options.frozen:
+        _put(vm, cls, "__setattr__", set_)
+    for name in _ORDER if options.order else ():
+        _put(vm, cls, name, order)
 
 
 # ------------------------------------------------------------------------ generated methods
