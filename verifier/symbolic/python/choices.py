@@ -30,16 +30,16 @@ def choices(vm: VM, value: object) -> Guarded | None:
     symbols = sorted(_free(value), key=lambda symbol: symbol.name)
     if not symbols or any(symbol.origin is not E.Origin.INPUT for symbol in symbols):
         return None
-    ranges: list[range] = []
+    ranges: dict[Sym, range] = {}
     count = 1
-    for symbol in symbols:
+    for symbol in sorted(symbols, key=lambda symbol: symbol.hi is not None):  # sizes rule it out
         found = _values(vm, symbol, _MOST // count)
         if found is None:
             return None
-        ranges.append(found)
+        ranges[symbol] = found
         count *= len(found)
     found_for: dict[str, tuple[list[Bool], object]] = {}
-    for chosen in itertools.product(*ranges):
+    for chosen in itertools.product(*(ranges[symbol] for symbol in symbols)):
         places = {symbol: E.const(k) for symbol, k in zip(symbols, chosen, strict=True)}
         here = _put(places, value)
         if not _concrete(here):
