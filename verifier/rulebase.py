@@ -54,7 +54,8 @@ class Replayed(Struct, frozen=True):
     ``raises``: errors of Python that show it as well, where they arise; ``by``: how the names of
     the instructions of CPython begin that raise them for nothing else. ``whole``: it asks what was
     not done, so no iteration may be left out. ``numbers``: it asks what memory holds, so shapes are
-    not enough. ``why``: what no run shows it for.
+    not enough. ``why``: what no run shows it for. ``refused``: the compiler takes no kernel that
+    breaks it, whatever the run.
     """
 
     shown: Shown = Shown.THERE
@@ -63,6 +64,7 @@ class Replayed(Struct, frozen=True):
     whole: bool = False
     numbers: bool = False
     why: str = ""
+    refused: bool = False
 
 
 #: of most rules
@@ -71,6 +73,9 @@ AT_ONCE: Final = Replayed()
 COMPILED: Final = Replayed(
     Shown.NEVER, why="it is about what the compiler makes of the text, which is not run"
 )
+
+#: of those about what the compiler does not take
+REFUSED: Final = Replayed(COMPILED.shown, why=COMPILED.why, refused=True)
 
 
 class Twin(Struct, frozen=True):

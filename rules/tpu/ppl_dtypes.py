@@ -19,6 +19,7 @@ from rules.tpu.ppl_kit import (
 from verifier.dialects.names import PPL
 from verifier.hardware import dtypes as dt
 from verifier.hardware.chips import Chip
+from verifier.hardware.engines import Engine
 from verifier.rulebase import On, Rule, register
 from verifier.symbolic import expr as E
 from verifier.symbolic.checks import Check
@@ -83,8 +84,16 @@ def _together(op: Operation, chip: Chip, role: Role, same: SameType, view: View)
         f"{name} is {theirs.dtype.name or 'another'}",
         same.fact,
         views=(theirs,),
-        help=("convert with `pl.tiu.cast` first",) if same.by is Match.TYPE else (),
+        help=_advice(op, same),
     )
+
+
+def _advice(op: Operation, same: SameType) -> tuple[str, ...]:
+    if same.by is Match.TYPE:
+        return ("convert with `pl.tiu.cast` first",)
+    if op.engine in (Engine.DMA, Engine.SDMA):
+        return ("a transfer moves bytes as they are: convert with `pl.tiu.cast`",)
+    return ()
 
 
 def _tensor(op: Operation, name: str) -> tuple[str, View] | None:
@@ -182,7 +191,8 @@ register(
         reason=(
             "Arithmetic on floats and on integers are different instructions, most of which want "
             "all operands of one type; the checker that would say so exists for the models of some "
-            "chips only, and not at all for BM1684X."
+            "chips only, and not at all for BM1684X. Transfers and moves between lanes have one "
+            "format for both sides: elements of another width arrive as something else."
         ),
         facts=(),
         on=On.OPERATION,

@@ -7,7 +7,7 @@ from typing import Final
 
 from rules.tpu.ppl_kit import declare, elementwise, example
 from verifier.hardware.chips import Chip
-from verifier.rulebase import AT_ONCE, COMPILED, Monitor, On, Replayed
+from verifier.rulebase import AT_ONCE, COMPILED, REFUSED, Monitor, On, Replayed
 from verifier.symbolic import expr as E
 from verifier.symbolic.checks import Check
 from verifier.symbolic.memory.events import Declared
@@ -285,7 +285,7 @@ _host(
     ("PPL-C04", "PPL-C05"),
     _TOTALS.replace("    pl.tiu.fadd(b, b, a)", "    pl.tiu.fadd(b, b, a)\n        break"),
     _TOTALS,
-    replayed=COMPILED,
+    replayed=REFUSED,
 )
 _host(
     "ppl-loop-side-effect",
@@ -310,7 +310,7 @@ _host(
     ("PPL-A01",),
     _HELPER.replace("@ppl.jit\ndef shifted", "def shifted"),
     _HELPER,
-    replayed=COMPILED,
+    replayed=REFUSED,
 )
 _host(
     "ppl-inline-gtensor",

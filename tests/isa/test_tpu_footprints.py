@@ -160,7 +160,7 @@ class _Observer:
 def test_an_operation_does_what_is_said(dialect: str, monkeypatch: pytest.MonkeyPatch) -> None:
     observer = _Observer()
     monkeypatch.setattr(tpu_operation, "_computed", observer)
-    on_numbers(numbered(number) for number in islice(of_dialect(dialect, 0), 300))
+    on_numbers(numbered(number) for number in islice(of_dialect(dialect, 0), 320))
     assert observer.wrong == []
     described = set(DIALECTS[dialect].instructions)
     assert len(described & set(observer.seen)) > len(described) // 2

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.ppl.support import check
+from tests.ppl.support import HEADER, check
+from verifier.cli.main import main
 
 _KERNEL = """\
 @ppl.jit
@@ -119,3 +120,28 @@ def test_what_is_gone_is_not_handed_on(tmp_path: Path, first: str) -> None:
     """A list that an earlier loop has bound, or one branch, is not there before the next loop."""
     body = f"{first}\n    place = [0, 0, 0, 0]\nfor j in range(m):\n    place = [0, 0, 0, 0]"
     assert _judged(tmp_path, body)[0] == "verified"
+
+
+@pytest.mark.parametrize(
+    ("body", "annotation", "refused"),
+    [
+        (_loop("s = 8", "s = s // 3"), "", False),
+        (_loop("s = 8", "s = s / 2"), "", True),
+        (_loop("s = 8", "s = s / 2\n    break"), "", True),
+        (_loop("pass", "k = k + 1"), "", False),
+        (_loop("pass", "k = k + 1"), ": pl.constexpr", True),
+        ("y = pl.make_tensor([1, 50, 1, k], pl.float32)\npl.tiu.zero(y)", "", True),
+        ("y = pl.make_tensor([1, 50, 1, k], pl.float32)\npl.tiu.zero(y)", ": pl.constexpr", False),
+    ],
+)
+def test_a_run_tells_what_is_not_compiled(
+    tmp_path: Path, body: str, annotation: str, refused: bool
+) -> None:
+    """Python runs the kernel; its compiler does not take it, and the run says so."""
+    lines = "\n".join("    " + line for line in body.splitlines())
+    file = tmp_path / "kernel.py"
+    text = _KERNEL.format(body=lines, annotation=annotation)
+    file.write_text(HEADER + text, encoding="utf-8")
+    tensors = [f"--arg={name}_ptr=fp32[50,70]" for name in ("out", "x")]
+    ended = main(["run", f"{file}::kernel", *tensors, "--arg=m=5", "--arg=k=7"])
+    assert ended == (1 if refused else 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -121,7 +122,7 @@ def command(
     )
     sys.stdout.flush()
     reply = run(request, Path(save) if save is not None else None)
-    reply.diagnostics += _confirmed(reply.doubts, request)
+    reply.diagnostics += _confirmed(reply.doubts, request) + _refused(reply, request)
     click.get_current_context().exit(_tell(reply, name, request.path))
 
 
@@ -158,6 +159,55 @@ def _confirmed(doubts: list[Diagnostic], request: Request) -> list[Diagnostic]:
         for doubt in doubts
         if (doubt.rule, doubt.message) in said or (doubt.rule, doubt.message) in undecided
     ]
+
+
+def _refused(reply: Reply, request: Request) -> list[Diagnostic]:
+    """What the compiler of the kernel does not take with these inputs, as a check has it.
+
+    A run is of the text as Python has it; the rules about what is compiled are asked of the text.
+    """
+    from verifier.dialects.registry import of_generation
+
+    if not reply.api_version or of_generation(reply.api_version).rewrites is None:
+        return []
+    from verifier.engine import analyze_file
+    from verifier.report.model import FileRequest
+    from verifier.rulebase import all_rules
+
+    rules = tuple(rule.id for rule in all_rules() if rule.replayed.refused)
+    asked = FileRequest(
+        path=request.path,
+        targets=(request.target,) if request.target else (),
+        api_version=request.api_version,
+        contracts=(_contract(request),),
+        given_only=True,
+        kernels=(request.name,),
+        select=rules,
+    )
+    found = analyze_file(asked).diagnostics
+    told = {  # once, for however many targets the kernel is
+        (d.rule, d.span, d.message): replace(d, severity="error")
+        for d in found
+        if d.kernel == request.name and d.rule in rules and d.verdict != "unknown"
+    }
+    return list(told.values())
+
+
+def _contract(request: Request) -> str:
+    """The inputs of a run as a contract; what contracts have no form for stays free."""
+    from verifier.executor.arguments import ArgumentKind
+
+    parts = []
+    for name, given in request.arguments.items():
+        if given.kind is ArgumentKind.TENSOR:
+            parts.append(f"{name}: {given.dtype}[{', '.join(map(str, given.shape))}]")
+        elif given.kind is ArgumentKind.VALUE and isinstance(
+            given.value, (bool, int, float, str, type(None))
+        ):
+            text = json.dumps(given.value) if isinstance(given.value, str) else repr(given.value)
+            parts.append(f"{name}: {text}")
+    grid = f"[{', '.join(map(str, request.grid))}]" if request.grid else ""
+    return f"{request.name}{grid}({', '.join(parts)})"
 
 
 def _kernel(text: str) -> tuple[Path, str]:

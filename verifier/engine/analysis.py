@@ -457,7 +457,7 @@ def _contracts(
         contract = parse(text)
         if contract.kernel in (entry.name, entry.name.rpartition(".")[2]):
             out.append((preset, contract))
-    for line, text in comments.get(entry.name, ()):
+    for line, text in () if request.given_only else comments.get(entry.name, ()):
         try:
             out.append(("", parse(text, comment=True)))
         except ContractError as error:

@@ -384,7 +384,8 @@ class FileRequest(Struct, frozen=True):
     is shown one by one. ``users`` are the other files of the run that import this one: what their
     kernels call is no entry point. ``kernels`` are those that are checked; none: what the text
     says, and what a contract names. ``migrate_to``: what this generation rejects is reported, and
-    kernels with nothing to change are judged, but for ``migrate_text_only``.
+    kernels with nothing to change are judged, but for ``migrate_text_only``. ``given_only``:
+    contracts in comments are left out.
     """
 
     path: str
@@ -405,6 +406,7 @@ class FileRequest(Struct, frozen=True):
     kernels: tuple[str, ...] = ()
     migrate_to: str = ""
     migrate_text_only: bool = False
+    given_only: bool = False
 
 
 class Caller(Struct, frozen=True, order=True):

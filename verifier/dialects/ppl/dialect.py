@@ -66,11 +66,11 @@ class PplDialect(PlainDialect):
         return None
 
     def attribute(self, machine: Machine, owner: ApiRef, attr: str, span: Span) -> object | None:
-        """``owner.attr``, or None if PPL has no such name; a slip of one is a finding."""
+        """``owner.attr``, or None if PPL has no such name, which is a finding."""
         found = names.attribute(owner, attr)
-        if found is None:
+        if found is None and names.is_missing(owner.name, attr):
             path = owner.name if owner.name == "pl" else f"pl.{owner.name}"
-            _misspelt(machine, names.suggestion(owner.name, attr), attr, path, span)
+            _no_such_name(machine, names.suggestion(owner.name, attr), attr, path, span)
         return found
 
     def call(self, machine: Machine, api: ApiRef, call: Call) -> object:
@@ -117,9 +117,9 @@ class PplDialect(PlainDialect):
     def view_method(self, machine: Machine, view: View, method: str, call: Call) -> object | None:
         """``sub_view``, ``view``; None if there is no such method."""
         found = tensors.method(machine, view, method, call)
-        if found is None:
+        if found is None and names.is_missing("tensor", method):
             meant = names.suggestion("tensor", method)
-            _misspelt(machine, meant, method, view.name, call.span)
+            _no_such_name(machine, meant, method, view.name, call.span)
         return found
 
     def subscript(self, machine: Machine, view: View, index: object, span: Span) -> object:
@@ -239,10 +239,8 @@ class PplDialect(PlainDialect):
         return {Parameter: pointers.PointerKind()}
 
 
-def _misspelt(machine: Machine, meant: str | None, name: str, owner: str, span: Span) -> None:
-    """A name that the API does not have; what is not near to any of it is not modelled only."""
-    if meant is None or meant == name:
-        return
+def _no_such_name(machine: Machine, meant: str | None, name: str, owner: str, span: Span) -> None:
+    """A name that the API does not have, and the one that was meant, as far as that shows."""
     machine.check(
         "ppl-unknown-name",
         E.FALSE,
@@ -250,5 +248,5 @@ def _misspelt(machine: Machine, meant: str | None, name: str, owner: str, span: 
         f"`{owner}` has `{name}`",
         f"`{owner}` has no `{name}`",
         facts=("PPL-A06",),
-        help=(f"did you mean `{meant}`?",),
+        help=() if meant is None else (f"did you mean `{meant}`?",),
     )

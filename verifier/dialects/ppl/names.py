@@ -115,13 +115,44 @@ def attribute(owner: ApiRef, attr: str) -> object | None:
 
 #: what tensors have
 _OF_TENSORS: Final = ("sub_view", "view", "shape", "dtype", "type")
+#: what there is besides, by owner, and is not followed (PPL-A06, of the release that the catalogue
+#: is about)
+_UNFOLLOWED: Final[dict[str, frozenset[str]]] = {
+    "tensor": frozenset(
+        {"set_dtype", "to", "T", "logical_and", "logical_or", "handle", "numel", "create"}
+    ),
+    "pl": frozenset(
+        {
+            "PPL_MAX_TENSOR_NUMEL", "array_type", "block_type", "core", "dtype", "float8e4b15",
+            "function_type", "math", "mtype", "pair_uniform_to_normal", "pfp8e4b15_t", "philox",
+            "philox_impl", "pointer_type", "pvoid_t", "rand", "rand4x", "randint", "randint4x",
+            "randn", "randn4x", "random", "ravel", "semantic", "sigmoid", "softmax", "standard",
+            "swizzle2d", "tensor", "uint32_to_uniform_float", "utils", "wrap_func",
+        }
+    ),
+    **dict.fromkeys(
+        _ENGINES,
+        frozenset(
+            {
+                "LANE_NUM", "align_mode", "block_type", "builtin", "coeff_table_mode", "constexpr",
+                "dtype", "float8e4b15", "function_type", "get_eu_num", "get_nic", "get_npu_num",
+                "gtensor", "jit", "lane_num", "math", "mtype", "pfp8e4b15_t", "pointer_type",
+                "pvoid_t", "round_mode", "semantic", "tensor", "transpose_mode",
+            }
+        ),
+    ),
+}  # fmt: skip
+
+
+def is_missing(owner: str, attr: str) -> bool:
+    """Whether a name that is not followed is one that its owner does not have at all."""
+    if attr.startswith("__") or owner not in _UNFOLLOWED:
+        return False
+    return attr not in _UNFOLLOWED[owner] and not (owner in _ENGINES and attr == owner)
 
 
 def suggestion(owner: str, attr: str) -> str | None:
-    """The name that was meant by one that differs from it by a slip; None: it may be another.
-
-    Not all that the packages have is listed: what begins otherwise, or is further away, may exist.
-    """
+    """The name that was meant by one that differs from it by a slip; None: no telling."""
     known: set[str] = set()
     if owner in _ENGINES:
         prefix = f"{isa.PREFIX}{owner}."
@@ -175,6 +206,7 @@ __all__ = [
     "POINTERS",
     "VOID",
     "attribute",
+    "is_missing",
     "root",
     "suggestion",
     "value",

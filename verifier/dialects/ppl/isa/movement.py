@@ -25,7 +25,17 @@ from verifier.dialects.ppl.isa.shared import (
 from verifier.hardware.capabilities import Capability
 from verifier.symbolic.effects import Call
 from verifier.symbolic.instruction import Instruction
-from verifier.symbolic.roles import Counted, FirstLane, In, Lies, Permuted, Role, Spread, Takes
+from verifier.symbolic.roles import (
+    Counted,
+    FirstLane,
+    In,
+    Lies,
+    Match,
+    Permuted,
+    Role,
+    Spread,
+    Takes,
+)
 from verifier.symbolic.values import Enumerator
 
 _MOVES: Final = "dst*, src*"
@@ -36,6 +46,21 @@ _SDMA: Final = In(OUTSIDE, ("TPU-G01",))
 Order = tuple[int, ...]
 _NC: Final[Order] = (1, 0, 2, 3)
 _CW: Final[Order] = (0, 3, 2, 1)
+
+
+def _moved(
+    fact: str,
+    *,
+    shape: Counted | None = None,
+    lies: Lies | None = None,
+    memories: In | None = None,
+    first_lane: FirstLane | None = None,
+) -> Part:
+    """What is moved as it is: an instruction has one format, for both sides."""
+    same = like("dst", fact, by=Match.WIDTH)
+    return source(
+        "src", None, same, shape=shape, lies=lies, memories=memories, first_lane=first_lane
+    )
 
 
 def _chosen(call: Call) -> Order:
@@ -71,7 +96,7 @@ def _transposed(
         "dst = src with two of its axes exchanged",
         f"{_MOVES}{mode}{more}",
         target(shape=Permuted("src", order, fact), memories=to),
-        goes_on(source(memories=of), permuted(order)),
+        goes_on(_moved(fact, memories=of), permuted(order)),
         Part(Role(name="trans_mode", takes=Takes.PLAIN, about="NC_TRANS or CW_TRANS")),
         needs=(Capability.SDMA, "TPU-G01") if engine == "sdma" else None,
     )
@@ -90,7 +115,7 @@ def _in_lanes(name: str, summary: str, fact: str, lies: Lies, first: str) -> Ins
             first_lane=lane if first == "dst" else None,
         ),
         goes_on(
-            source(lies=on_rows(fact), first_lane=lane if first == "src" else None),
+            _moved(fact, lies=on_rows(fact), first_lane=lane if first == "src" else None),
             permuted(_always(_CW)),
         ),
         moves_out="TPU-E05",
@@ -111,7 +136,7 @@ _TIU: Final = (
         "dst = src, in other lanes",
         _MOVES,
         target(lies=on_rows("TPU-E02")),
-        goes_on(source(lies=on_rows("TPU-E02")), counted),
+        goes_on(_moved("TPU-E02", lies=on_rows("TPU-E02")), counted),
         moves_out="TPU-E02",
         lanes=None,
     ),
@@ -134,7 +159,7 @@ _TIU: Final = (
         "dst = the one channel of src in so many lanes",
         f"{_MOVES}, |, npu_num=0",
         target(shape=Spread("src", "TPU-E01"), lies=Lies("aligned", "TPU-E01")),
-        goes_on(source(lies=Lies("aligned", "TPU-E01"))),
+        goes_on(_moved("TPU-E01", lies=Lies("aligned", "TPU-E01"))),
         number("npu_num", about="how many lanes; 0: all"),
         result=NEW,
         lanes=None,
@@ -162,7 +187,7 @@ _TIU: Final = (
 
 
 def _counted(memories: In | None = None) -> Part:
-    return goes_on(source(shape=Counted("dst", "TPU-F01"), memories=memories), counted)
+    return goes_on(_moved("TPU-F01", shape=Counted("dst", "TPU-F01"), memories=memories), counted)
 
 
 _BETWEEN: Final = (
@@ -203,7 +228,7 @@ _BETWEEN: Final = (
         "dst = the one channel of src in so many lanes",
         f"{_MOVES}, npu_num=0",
         target(shape=Spread("src", "TPU-F08")),
-        goes_on(source()),
+        goes_on(_moved("TPU-F08")),
         number("npu_num", about="how many lanes; 0: all"),
     ),
     function(
@@ -211,7 +236,7 @@ _BETWEEN: Final = (
         "dst = the one channel of src in so many lanes",
         f"{_MOVES}, |, npu_num=0",
         target(shape=Spread("src", "TPU-F08")),
-        goes_on(source()),
+        goes_on(_moved("TPU-F08")),
         number("npu_num", about="how many lanes; 0: all"),
         result=NEW,
     ),
@@ -220,7 +245,7 @@ _BETWEEN: Final = (
         "dst = src, backwards along an axis",
         f"{_MOVES}, dim*",
         target(),
-        goes_on(source(), backwards("dim")),
+        goes_on(_moved("TPU-F11"), backwards("dim")),
         number("dim", about="0 to 3; of local tensors 1"),
     ),
     function("dma.zero", "dst = 0", "dst*", target(constant=0)),
@@ -236,7 +261,7 @@ _BETWEEN: Final = (
         "dst = src, or dst and src together, as opcode says",
         "dst*, src*, psum*, opcode*",
         combined(memories=In(OUTSIDE, ("TPU-F12",))),
-        source(shape=Counted("dst", "TPU-F01")),
+        _moved("TPU-F12", shape=Counted("dst", "TPU-F01")),
     ),
 )
 
