@@ -5,6 +5,10 @@ is made in every round may be wanted in the last one only. It is one where the p
 something else by the schedule, whenever there is a next step: in the same iteration by what is done
 under no other condition, or in a later one of the loop by what is done in all of its iterations
 from some on, or up to some. What reads the place then finds what was not meant for it.
+
+Where an operation itself fills the place again, that is so in every loop. Then it is a fault if
+something waits for its results: begins some iterations later and goes on when no more are made, and
+finds that the first ones are gone.
 """
 
 from __future__ import annotations
@@ -51,6 +55,9 @@ def lost_results(trace: Trace, chip: Chip) -> Iterable[Check]:
         # where one of several rounds or calls makes something that is used, the others may be idle
         if len(sure) == len(found):
             yield from sure
+    for write in results.made:
+        if len(by_place[write.span]) == 1 and by_place[write.span] == [None]:
+            yield from results.overtaken(write)
 
 
 def lost_in_run(event: Stretch, chip: Chip) -> Iterator[Check]:
@@ -60,7 +67,7 @@ def lost_in_run(event: Stretch, chip: Chip) -> Iterator[Check]:
         trace = replace(trace, operations=flow.from_whole_sections(trace))
     results = _Results(trace, chip)
     for write in results.made:
-        for check in results.lost(write):
+        for check in results.lost(write, again=True):
             if check.order is not None and check.order >= event.since:
                 yield check
 
@@ -111,21 +118,58 @@ class _Results:
         others = (found for use, found in self._all if use.operation is not read.operation)
         return any(found is not None and not self._apart(read, found) for found in others)
 
-    def lost(self, write: Use) -> Iterator[Check]:
-        """The first write over all of a result that nothing may have read by then."""
-        for later in self._over(write):
+    def lost(self, write: Use, again: bool = False) -> Iterator[Check]:
+        """The first write over all of a result that nothing may have read by then.
+
+        ``again``: it may be one by the same call.
+        """
+        for later in self._over(write, again):
             if later.age or not self._unordered(write.operation, later.use.operation):
-                if not any(self._may_read(write, later)):
+                if next(self._may_read(write, later), None) is None:
                     yield _check(write, later)
                 return
 
-    def _over(self, write: Use) -> Iterator[_Next]:
+    def overtaken(self, write: Use) -> Iterator[Check]:
+        """That an operation fills its place again no sooner than what waits for it has read it."""
+        if not write.loops or not kit.computes(write.operation):
+            return
+        for age in _AGES:
+            found = flow.at(write, flow.back(write.loops, len(write.loops) - 1, -age))
+            if found is None or not kit.fills_all(self.chip, found.tensor, write.tensor):
+                continue
+            waiting = next((r for r in self.table.reads if self._waits(r, write, age)), None)
+            if waiting is not None:
+                later = _Next(write, age, found.facts)
+                inner = {loop.symbol for loop in waiting.loops[len(write.loops) :]}
+                cases = [
+                    E.and_(*(fact for fact in read.facts if inner.isdisjoint(fact.free())))
+                    for read in self._may_read(write, later)
+                ]
+                yield _check(write, later, E.or_(*cases), waiting)
+            return
+
+    def _waits(self, read: Use, write: Use, age: int) -> bool:
+        """Whether a read takes a result so many iterations later where no more are made, and has
+        nothing to take in the first iterations."""
+        depth, loop = len(write.loops), write.loops[-1]
+        if read.order <= write.order or len(read.loops) != depth:
+            return False
+        if flow.shared(read.loops, write.loops) != depth:
+            return False
+        begins = _bounds(read, loop, -1) - _bounds(write, loop, -1)
+        ends = _bounds(write, loop, 1) - _bounds(read, loop, 1)
+        if not begins or not ends:
+            return False
+        found = flow.at(read, flow.back(write.loops, depth - 1, -age))
+        return found is not None and kit.holds_all(self.chip, write.tensor, found.tensor)
+
+    def _over(self, write: Use, again: bool) -> Iterator[_Next]:
         """What certainly takes the whole place of a result in the end, the earliest first."""
         held = {id(fact) for fact in write.path}
         others = [
             other
             for other in self.table.writes
-            if other.span != write.span
+            if (other.span != write.span or (again and other.order > write.order))
             and self._means(other)
             and len(other.loops) == len(write.loops) == flow.shared(other.loops, write.loops)
         ]
@@ -163,7 +207,7 @@ class _Results:
         found = [each for use in between if (each := flow.at(use, _NOW)) is not None]
         return all(self._apart(read, each) for each in found for read in taken)
 
-    def _may_read(self, write: Use, later: _Next) -> Iterator[Use]:
+    def _may_read(self, write: Use, later: _Next) -> Iterator[Instance]:
         """What may read some of a result before it is overwritten."""
         depth = len(write.loops)
         for read in self.table.reads:
@@ -176,8 +220,7 @@ class _Results:
                 same = later.age == 0 and exclusive(read.path, write.path)
                 found = flow.at(read, flow.back(write.loops, depth - 1, -age) if age else _NOW)
                 if first and last and not same and found and not self._apart(write, found):
-                    yield read
-                    break
+                    yield found
 
     def _apart(self, use: Use, other: Instance) -> bool:
         """Whether another use surely is elsewhere, in the iteration that is meant."""
@@ -198,6 +241,18 @@ def _same(one: LocalTensor | SystemTensor, other: LocalTensor | SystemTensor) ->
         a, b = one.address, other.address
         return a.storage is b.storage and a.offset is b.offset and all(x is y for x, y in sizes)
     return False
+
+
+def _bounds(use: Use, loop: Loop, sign: int) -> set[Bool]:
+    """Conditions of a use that bound the index of a loop: from above (1) or from below (-1)."""
+    return {
+        fact
+        for each in use.path
+        for fact in conjuncts(each)
+        if fact.kind is E.BoolKind.LE
+        and fact.expr is not None
+        and fact.expr.coefficient(loop.symbol) * sign > 0
+    }
 
 
 def _scheduled(use: Use, loop: Loop, held: set[int]) -> bool:
@@ -228,10 +283,11 @@ def _terms(tensor: LocalTensor | SystemTensor) -> Sequence[E.Expr]:
     return (at, *tensor.shape, *tensor.strides)
 
 
-def _check(write: Use, later: _Next) -> Check:
+def _check(write: Use, later: _Next, read: Bool = E.FALSE, waiting: Use | None = None) -> Check:
+    """``read``: when it is read before; ``waiting``: what was to read it."""
     name, by = function(write.operation), function(later.use.operation)
     return Check(
-        predicate=E.not_(E.and_(*later.facts)),
+        predicate=E.or_(E.not_(E.and_(*later.facts)), read),
         span=write.span,
         text=f"something reads {words(write.touch.role)} of `{name}` before it is overwritten",
         message=(
@@ -245,6 +301,7 @@ def _check(write: Use, later: _Next) -> Check:
                 later.use.span,
                 "overwritten here" + (", in a later iteration" if later.age else ""),
             ),
+            *((Note(waiting.span, "what was to read it, comes too late"),) if waiting else ()),
         ),
         help=("store or use a result before its place is filled again, or give it another place",),
         path=write.path,

@@ -19,7 +19,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.checks import Check, Note
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.lanes import SystemTensor, Touch
-from verifier.symbolic.memory.events import Filled, Wasted
+from verifier.symbolic.memory.events import Filled, Stored, Wasted
 from verifier.symbolic.memory.index import Access
 from verifier.symbolic.memory.known import Known
 from verifier.symbolic.memory.lives import exclusive
@@ -400,6 +400,11 @@ def written_twice(trace: Trace, chip: Chip) -> Iterable[Check]:
             yield _again(first, second)
 
 
+def written_again_in_run(event: Stored, chip: Chip) -> Iterator[Check]:
+    """As :func:`written_twice`, of all stores of a run."""
+    yield from (c for c in written_twice(event.trace, chip) if c.predicate is not E.TRUE)
+
+
 def _same(a: SystemTensor, b: SystemTensor) -> bool:
     """Whether two stores are to the very same place: a value that is stored again."""
     return a.address.offset is b.address.offset and all(
@@ -474,6 +479,7 @@ register(
         facts=("BUG-01",),
         on=On.TRACE,
         check=written_twice,
+        monitors=(Monitor(Stored, written_again_in_run),),
         severity="warning",
         dialects=(OKK,),
         sources=("OKKernel manual, demo",),

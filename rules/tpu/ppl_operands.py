@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from msgspec.structs import replace
@@ -33,13 +33,14 @@ from verifier.hardware import dtypes as dt
 from verifier.hardware.capabilities import Capability
 from verifier.hardware.chips import Chip
 from verifier.hardware.memories import Buffer
-from verifier.rulebase import On
+from verifier.rulebase import Monitor, On
 from verifier.symbolic import expr as E
 from verifier.symbolic.checks import Check
 from verifier.symbolic.expr import Bool
 from verifier.symbolic.instruction import Instruction, Trait
+from verifier.symbolic.memory.events import Stretch
 from verifier.symbolic.roles import Crossed, Elements, PerChannel
-from verifier.symbolic.tensors import StorageKind, View
+from verifier.symbolic.tensors import Storage, StorageKind, View
 from verifier.symbolic.trace import Operation, Trace
 
 # ----------------------------------------------------------------------------- what a chip has
@@ -65,32 +66,27 @@ def _wants(instruction: Instruction) -> tuple[str, ...]:
     return (instruction.nowhere,) if instruction.nowhere else ()
 
 
-def supported(trace: Trace, chip: Chip) -> Iterator[Check]:
-    """The chip has the element type, and the memory, of every tensor that is made."""
+def supported(storage: Storage, chip: Chip) -> Iterator[Check]:
+    """The chip has the element type, and the memory, of a tensor that is made."""
+    if storage.kind is StorageKind.INPUT:
+        return
     codes = dt.codes(*(name for name in chip.dtypes if name in dt.CODES))
-    for storage in trace.storages:
-        if storage.kind is StorageKind.INPUT:
-            continue
+    yield Check(
+        predicate=storage.dtype.among(codes),
+        span=storage.argument_spans.get("dtype", storage.span),
+        text=f"{chip.name} has the dtype of `{storage.name}`",
+        message=f"{chip.name} has no elements of type {storage.dtype.name or 'like that'}",
+        facts=("TPU-A11",),
+        help=(f"{chip.name} has {dtype_words(codes)}",),
+    )
+    if storage.buffer is Buffer.L2:
         yield Check(
-            predicate=storage.dtype.among(codes),
-            span=storage.argument_spans.get("dtype", storage.span),
-            text=f"{chip.name} has the dtype of `{storage.name}`",
-            message=f"{chip.name} has no elements of type {storage.dtype.name or 'like that'}",
-            facts=("TPU-A11",),
-            help=(f"{chip.name} has {dtype_words(codes)}",),
-            path=storage.path,
-            order=storage.order,
+            predicate=E.truth(chip.l2_bytes > 0),
+            span=storage.argument_spans.get("mem", storage.span),
+            text=f"{chip.name} has L2 memory for tensors",
+            message=f"{chip.name} has no L2 memory for tensors",
+            facts=("TPU-G04",),
         )
-        if storage.buffer is Buffer.L2:
-            yield Check(
-                predicate=E.truth(chip.l2_bytes > 0),
-                span=storage.argument_spans.get("mem", storage.span),
-                text=f"{chip.name} has L2 memory for tensors",
-                message=f"{chip.name} has no L2 memory for tensors",
-                facts=("TPU-G04",),
-                path=storage.path,
-                order=storage.order,
-            )
 
 
 # ----------------------------------------------------------------------------- sizes
@@ -100,30 +96,40 @@ def sizes(trace: Trace, chip: Chip) -> Iterator[Check]:
     """No operand has more than 65535 elements along an axis, given that local memory suffices."""
     fitting = ppl_memory.fitting(trace, chip)
     for op in trace.operations:
-        if not is_device(op):
-            continue
-        named = [
-            (f"{axis} of {role}", size)
-            for role, view in tensors(op)
-            for axis, size in zip(AXES, view.shape, strict=True)
-        ]
-        open_ = {
-            size: name for name, size in reversed(named) if E.le(size, chip.axis_max) is not E.TRUE
-        }
-        if not open_:
-            continue
-        found = check(
-            op,
-            next(iter(op.operands)),
-            E.and_(*(E.le(size, chip.axis_max) for size in open_)),
-            " and ".join(f"{name} <= {chip.axis_max}" for name in reversed(open_.values())),
-            f"an operand of `pl.{function(op)}` may have more than {chip.axis_max} elements along "
-            "an axis",
-            "TPU-A02",
-            values=[(name, size) for size, name in reversed(open_.items())],
-            given=(*(loop.within for loop in op.loops), *fitting),
-        )
-        yield _at(found, op)
+        if is_device(op):
+            yield from _sizes_of(op, chip, fitting)
+
+
+def sizes_in_run(event: Stretch, chip: Chip) -> Iterator[Check]:
+    """As :func:`sizes`, of the operations of a run."""
+    for op in event.trace.operations:
+        if op.order >= event.since and is_device(op):
+            yield from _sizes_of(op, chip, ())
+
+
+def _sizes_of(op: Operation, chip: Chip, fitting: Sequence[Bool]) -> Iterator[Check]:
+    named = [
+        (f"{axis} of {role}", size)
+        for role, view in tensors(op)
+        for axis, size in zip(AXES, view.shape, strict=True)
+    ]
+    open_ = {
+        size: name for name, size in reversed(named) if E.le(size, chip.axis_max) is not E.TRUE
+    }
+    if not open_:
+        return
+    found = check(
+        op,
+        next(iter(op.operands)),
+        E.and_(*(E.le(size, chip.axis_max) for size in open_)),
+        " and ".join(f"{name} <= {chip.axis_max}" for name in reversed(open_.values())),
+        f"an operand of `pl.{function(op)}` may have more than {chip.axis_max} elements along "
+        "an axis",
+        "TPU-A02",
+        values=[(name, size) for size, name in reversed(open_.items())],
+        given=(*(loop.within for loop in op.loops), *fitting),
+    )
+    yield _at(found, op)
 
 
 def _at(found: Check, op: Operation) -> Check:
@@ -441,7 +447,7 @@ declare(
 declare(
     "ppl-chip-dtype",
     "PPL031",
-    On.TRACE,
+    On.STORAGE,
     "the chip has the element types and memories of the tensors",
     "Elements of eight-bit floats exist from BM1690 on; tensors in L2 on chips with several "
     "cores that share one.",
@@ -465,6 +471,7 @@ declare(
     _WIDE,
     gather=True,
     silent=True,
+    monitors=(Monitor(Stretch, sizes_in_run),),
 )
 declare(
     "ppl-operand-shape",

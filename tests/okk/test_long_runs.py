@@ -123,3 +123,74 @@ def test_the_order_of_a_long_run_is_judged(
     ended = main(["run", f"{path}::steps", *given, "--shapes-only"])
     said = capsys.readouterr().out
     assert (f"error[{rule}]" in said) if rule else ended == 0, said
+
+
+TAIL = """\
+import okk
+
+
+@okk.kernel
+def moved(y: okk.SystemAddr, x: okk.SystemAddr, trips: int):
+    okk.initialize()
+    for i in range(trips):
+        shape = okk.dim4(1, 20, 1, 10)
+        okk.gdma_32bit_cpy_S2L(0, x + i * 800, shape, None, None)
+        okk.gdma_32bit_cpy_L2S(y + i * 800, 0, shape, None, None)
+    shape = okk.dim4(1, 1, 1, 70)
+    okk.gdma_32bit_cpy_S2L(0, x + {at}, shape, None, None)
+    okk.gdma_32bit_cpy_L2S(y + {at}, 0, shape, None, None)
+    okk.poll()
+"""
+
+
+@pytest.mark.parametrize("trips", [3, 60, 450])
+@pytest.mark.parametrize(("at", "again"), [("trips * 800", False), ("(trips - 1) * 800", True)])
+def test_what_is_stored_again_at_the_end(
+    at: str, again: bool, trips: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "kernel.py"
+    path.write_text(TAIL.format(at=at), encoding="utf-8")
+    given = [f"--arg={name}=fp32[{trips * 200 + 70}]" for name in "yx"]
+    main(["run", f"{path}::moved", *given, f"--arg=trips={trips}", "--shapes-only"])
+    said = capsys.readouterr().out
+    assert ("okk-written-twice" in said) is again, said
+    assert "not looked at" not in said
+
+
+WIDE = """\
+import ppl
+import ppl.language as pl
+
+
+@ppl.jit
+def doubled(y_ptr, x_ptr, n, trips):
+    x = pl.gtensor([1, 1, 1, n], pl.GLOBAL, x_ptr)
+    y = pl.gtensor([1, 1, 1, n], pl.GLOBAL, y_ptr)
+    for i in range(trips):
+        part = pl.make_tensor([1, 1, 1, 40], pl.{dtype})
+        pl.tiu.zero(part)
+    whole = pl.make_tensor([1, 1, 1, n], pl.int8)
+    pl.dma.load(whole, x)
+    pl.dma.store(y, whole)
+"""
+
+
+@pytest.mark.parametrize("trips", [3, 120])
+@pytest.mark.parametrize(
+    ("n", "dtype", "rule"),
+    [
+        (65535, "int8", ""),
+        (65536, "int8", "ppl-size-range"),
+        (90, "float8e4", "ppl-chip-dtype"),
+    ],
+)
+def test_sizes_and_types_of_a_long_run(
+    n: int, dtype: str, rule: str, trips: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "kernel.py"
+    path.write_text(WIDE.format(dtype=dtype), encoding="utf-8")
+    given = [f"--arg={name}_ptr=int8[{n}]" for name in "yx"]
+    given += [f"--arg=n={n}", f"--arg=trips={trips}"]
+    main(["run", f"{path}::doubled", *given, "--shapes-only"])
+    said = capsys.readouterr().out
+    assert (f"error[{rule}]" in said) if rule else "no violations" in said, said

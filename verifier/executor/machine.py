@@ -19,7 +19,7 @@ from verifier.executor.findings import MisuseError, UnsupportedError, ViolationE
 from verifier.executor.flow import Origins
 from verifier.executor.memory import Bound, Memory, Template
 from verifier.executor.programs import Plans, Program
-from verifier.executor.recent import Progress, RecentOperations
+from verifier.executor.recent import Progress, RecentOperations, Stores
 from verifier.executor.records import Record
 from verifier.executor.watch import WATCHED, Watch
 from verifier.hardware import dtypes as dt
@@ -41,6 +41,7 @@ from verifier.symbolic.memory.events import (
     Life,
     Origin,
     Returned,
+    Stored,
     Stretch,
     UndefinedLanes,
     UndefinedRead,
@@ -197,6 +198,7 @@ class ConcreteMachine(Numbering):
         self.storages: list[Storage] = []
         self.recent = self._recent_operations()
         self.progress = Progress(self.meet) if Issued in self.rules.monitors else None
+        self.stores = Stores(self.meet, self.blank_trace) if Stored in self.rules.monitors else None
         self._accused: list[tuple[Rule, Storage]] = []  # results: what becomes of them decides
         known = plans if plans is not None else Plans()
         self.plans, self.kept = known.calls, known.kept
@@ -350,6 +352,8 @@ class ConcreteMachine(Numbering):
         if self.recent is not None:
             section = self.progress.section if self.progress is not None else None
             self.recent.add(operation, section)
+        if self.stores is not None:
+            self.stores.add(operation)
         self.judge_operation(operation)
         self._execute(self, operation)
 

@@ -9,13 +9,16 @@ from typing import Final
 from verifier.hardware.engines import Engine
 from verifier.source.ir import Span
 from verifier.symbolic.instruction import Trait
-from verifier.symbolic.memory.events import Issued, Marked, Stretch
+from verifier.symbolic.lanes import SystemTensor
+from verifier.symbolic.memory.events import Issued, Marked, Stored, Stretch
 from verifier.symbolic.trace import Operation, Trace
 
 #: each operation is looked at together with at least so many before it
 _REACH: Final = 100
 #: and with all of its parallel section, if that is no longer than this
 _SECTION: Final = 1000
+#: stores of a run that are compared with each other
+_STORES: Final = 1000
 _MARKS: Final = frozenset({Trait.STARTS_PARALLEL, Trait.ENDS_PARALLEL, Trait.POLLS})
 
 
@@ -99,4 +102,36 @@ class Progress:
             self._meet(Issued(first, last, self._prepared, self._awaited, self.section))
 
 
-__all__ = ["Progress", "RecentOperations"]
+class Stores:
+    """What a run moves to buffers off chip, and which of them it reads."""
+
+    def __init__(self, meet: Callable[[object], bool], trace: Callable[[Span], Trace]) -> None:
+        self._meet = meet
+        self._trace = trace
+        self._operations: list[Operation] = []
+        self._read: set[int] = set()
+        #: whether there were too many of them
+        self.lost = False
+
+    def add(self, operation: Operation) -> None:
+        for touch in operation.touches:
+            if isinstance(touch.tensor, SystemTensor):
+                storage = id(touch.tensor.address.storage)
+                new = touch.writes or storage not in self._read
+                if touch.reads:
+                    self._read.add(storage)
+                if new and len(self._operations) == _STORES:
+                    self.lost = True
+                elif new:
+                    self._operations.append(operation)
+                    return
+
+    def tell(self) -> None:
+        """The run is over."""
+        if self._operations and not self.lost:
+            trace = self._trace(self._operations[0].span)
+            trace.operations = self._operations
+            self._meet(Stored(trace))
+
+
+__all__ = ["Progress", "RecentOperations", "Stores"]

@@ -32,6 +32,7 @@ from verifier.symbolic.memory.events import (
     LaneLife,
     LanesLived,
     SharedLived,
+    Stored,
     Stretch,
     Wasted,
 )
@@ -191,6 +192,10 @@ def finish(machine: ConcreteMachine, given: Given, span: Span) -> None:
             machine.unsettled |= {rule.id for rule, _ in machine.rules.monitors.get(Stretch, ())}
     if machine.progress is not None:
         machine.progress.tell()
+    if machine.stores is not None:
+        machine.stores.tell()
+        if machine.stores.lost:
+            machine.unsettled |= {rule.id for rule, _ in machine.rules.monitors.get(Stored, ())}
     capacity(machine)
     _filled(machine, given, span)
     if not any(True for _ in given.results()):

@@ -367,6 +367,13 @@ class Issued(Struct, frozen=True):
     section: Operation | None
 
 
+class Stored(Struct, frozen=True):
+    """The transfers of a run of a TPU to buffers off chip, and of those from there the first of
+    each buffer, when it is over."""
+
+    trace: Trace
+
+
 class LanesLived(Struct, frozen=True):
     """The tensors in the lanes during a run, or during its beginning."""
 
