@@ -331,6 +331,17 @@ def test_equal_blocks_of_other_files_are_one_where_the_lines_are_the_same() -> N
     assert printed.count("`gemm` is right on trn2") == 2 and "also in" not in printed
 
 
+def test_what_goes_wrong_silently_is_told_alike() -> None:
+    lost = replace(ROWS, silent=True, what="not all of it is written: only rows 0 to 95")
+    condition = replace(ALL, conjuncts=(DTYPE, lost))
+    assert lost.told == "else not all of it is written, silently: only rows 0 to 95"
+    report = replace(REPORT, diagnostics=(block(condition),))
+    for render in (full.render, github.render, junit.render, sarif.render):
+        printed = " ".join(shown(render, Options(width=200), report).split())
+        assert lost.told in printed
+        assert "it takes lhsT.dtype in (float32, bfloat16)" in printed
+
+
 def test_what_is_asserted_assumed_and_taken_stands_beside_the_condition() -> None:
     condition = replace(ALL, conjuncts=(DTYPE, COLUMNS), assumed=("n >= 0", "k >= 0"))
     report = replace(REPORT, diagnostics=(block(condition),))

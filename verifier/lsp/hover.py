@@ -154,6 +154,5 @@ def _kernel_text(kernel: KernelReport, condition: Precondition) -> str:
 def _conditions(condition: Precondition) -> Iterable[str]:
     """What needs each condition, and what breaks it."""
     for c in condition.main:
-        what = f"else {c.what}, silently" if c.silent else c.what
         breach = f" (`{c.breach}` breaks it)" if c.breach else ""
-        yield f"`{c.text}`: {what}{breach}"
+        yield f"`{c.text}`: {c.told}{breach}"

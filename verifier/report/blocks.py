@@ -240,11 +240,7 @@ def _folded(text: str, options: Options) -> str:
 
 
 def _what(conjunct: Conjunct, options: Options) -> list[Piece]:
-    what = one_line(conjunct.what)
-    if conjunct.silent:
-        what, colon, part = what.partition(": ")
-        return words(f"else {what}, silently{colon}{part}", "unsure")
-    return words(what)
+    return words(one_line(conjunct.told), "unsure" if conjunct.silent else "")
 
 
 def _place(same: Sequence[Conjunct], path: str, options: Options) -> list[Piece]:

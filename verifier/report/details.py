@@ -21,6 +21,8 @@ def details(diagnostic: Diagnostic) -> list[str]:
     lines: list[str] = []
     if diagnostic.precondition is not None:
         lines += map(condition, diagnostic.precondition.main)
+        dtypes = " and ".join(conjunct.text for conjunct in diagnostic.precondition.dtypes)
+        lines += [f"it takes {one_line(dtypes)}"] if dtypes else []
         lines += [f"not decided: {one_line(text)}" for text in diagnostic.precondition.undecided]
     elif diagnostic.predicate:
         lines.append(f"must hold: {one_line(diagnostic.predicate)}")
@@ -45,9 +47,8 @@ def advice(diagnostic: Diagnostic) -> tuple[str, ...]:
 
 def condition(conjunct: Conjunct) -> str:
     """A condition, what needs it at which line, and what breaks it, on one line."""
-    what = f"else {conjunct.what}, silently" if conjunct.silent else conjunct.what
     breach = f"; {conjunct.breach} breaks it" if conjunct.breach else ""
-    return one_line(f"{conjunct.text}: {what} (line {conjunct.span.line}{breach})")
+    return one_line(f"{conjunct.text}: {conjunct.told} (line {conjunct.span.line}{breach})")
 
 
 def counterexample(diagnostic: Diagnostic) -> str:

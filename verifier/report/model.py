@@ -114,6 +114,14 @@ class Conjunct(Struct, frozen=True):
     assertion: Edit | None = None
 
     @property
+    def told(self) -> str:
+        """What holds then, or what happens else."""
+        if not self.silent:
+            return self.what
+        what, colon, part = self.what.partition(": ")
+        return f"else {what}, silently{colon}{part}"
+
+    @property
     def needs(self) -> tuple[Need, ...]:
         """Everything that needs it, the first one first."""
         return (Need(self.rule, self.span), *self.others)

@@ -200,9 +200,8 @@ def _needed(conjunct: Conjunct, need: Need) -> str:
     """What a place has to do with a condition."""
     if need != conjunct.needs[0]:
         return f"needs {conjunct.text}, too ({need.rule})"
-    what = f"else {conjunct.what}, silently" if conjunct.silent else conjunct.what
     breach = f"; {conjunct.breach} breaks it" if conjunct.breach else ""
-    return f"needs {conjunct.text}: {what}{breach}"
+    return f"needs {conjunct.text}: {conjunct.told}{breach}"
 
 
 def _weight(conjunct: Conjunct, severity: Mapping[str, Severity]) -> Severity:
