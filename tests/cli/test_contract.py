@@ -111,8 +111,30 @@ def test_contracts_are_written(
     else:
         assert after.startswith(before) and after.endswith(f"[{table}]\n{line}")
     assert main(["check", "k.py", "--no-cache", "--strict", "--format", "concise"]) == 0
+    capsys.readouterr()
     assert main(["contract", "k.py", "--write"]) == 0
     assert (kernel.parent / name).read_text() == after
+    assert CONTRACT in capsys.readouterr().out.splitlines()
+
+
+def test_what_is_found_under_a_contract_is_told_in_its_names(
+    kernel: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = "(x: fp32[M, N], y: fp32[L, N]) where M % 128 == 0"
+    for contract, whole in (
+        (said, f"doubled{said.replace('fp32', 'float32')}, M <= L"),
+        (
+            "(x: fp32[M, 70], y: fp32[256, 70])",
+            "doubled(x: float32[M, 70], y: float32[256, 70]) where M % 128 == 0, M <= 256",
+        ),
+    ):
+        (kernel.parent / "tilelint.toml").write_text(f'[contracts]\n"k.py::doubled" = "{contract}"')
+        before = (kernel.parent / "tilelint.toml").read_text()
+        main(["contract", "k.py", "--write"])
+        printed = capsys.readouterr()
+        assert whole in printed.out.splitlines()
+        assert "the contract of `doubled` is left as it is: it is no longer enough" in printed.err
+        assert (kernel.parent / "tilelint.toml").read_text() == before
 
 
 def test_a_layout_that_is_changed_by_hand(kernel: Path, capsys: pytest.CaptureFixture[str]) -> None:

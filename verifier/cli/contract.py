@@ -109,6 +109,11 @@ def _written(found: list[Inferred], configurations: Configurations) -> Iterator[
     wanted: dict[str, dict[str, str]] = {}
     for item in found:
         kernel = item.kernel
+        if kernel.contract and kernel.precondition and kernel.precondition.main:
+            yield (
+                f"{kernel.path}: the contract of `{kernel.name}` is left as it is: it is no "
+                "longer enough"
+            )
         if kernel.contract or not item.contract:
             continue
         if not item.whole:

@@ -111,7 +111,8 @@ def _asserted(condition: Precondition, dtypes: Sequence[Conjunct]) -> list[str]:
     """What the kernel says itself, what is taken for granted, and which dtypes it takes, in pieces
     that stay together; the dtypes are the last one."""
     parts = [
-        _enumerated("it asserts", condition.asserted),
+        # what its contract says stands in the headline
+        _enumerated("it asserts", [a for a in condition.asserted if a not in condition.contract]),
         _enumerated("it assumes", condition.assumed),
         [" ".join(_enumerated(_TAKES, [c.text for c in dtypes]))] if dtypes else [],
     ]
