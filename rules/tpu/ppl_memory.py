@@ -115,7 +115,7 @@ def shared_between_stages(trace: Trace, chip: Chip) -> Iterator[Check]:
                 continue
             inside = [a for a in uses.all if loop in a.operation.loops]
             written = any(a in uses.writes for a in inside)
-            if not inside or not written or not crosses_stages(inside):
+            if not inside or not written or not crosses_stages(uses, inside):
                 continue
             first = inside[0]
             found = _made_within(storage.name, storage.span, first.span)
@@ -293,8 +293,8 @@ declare(
     "the local tensors that are live at once fit into a lane",
     "The compiler places tensors by their lifetimes; what does not fit ends with the error code "
     "of address assignment. In a pipelined loop whatever passes between loading, computing and "
-    "storing exists twice. Blocks that a tiling callback tries count with their least size: the "
-    "error means that no choice fits.",
+    "storing exists twice, also what is only loaded and stored. Blocks that a tiling callback "
+    "tries count with their least size: the error means that no choice fits.",
     ("PPL-B06", "PPL-A09", "TPU-A12", "TPU-D18"),
     local_capacity,
     _FAILING_BLOCKS,

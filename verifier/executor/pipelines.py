@@ -7,13 +7,14 @@ from msgspec import Struct, field
 from verifier.executor import places
 from verifier.hardware.engines import Engine
 from verifier.source.ir import Span
+from verifier.symbolic.memory.stages import Stage, crosses, stage_of
 
 
 class Handed(Struct):
     """What a run of a pipelined loop does to a tensor made before it; ``span``: the first use."""
 
     span: Span
-    engines: set[Engine | None] = field(default_factory=set)
+    stages: set[Stage | None] = field(default_factory=set)
     written: bool = False
     #: the iterations
     rounds: set[int] = field(default_factory=set)
@@ -21,8 +22,7 @@ class Handed(Struct):
     @property
     def shared(self) -> bool:
         """Whether the stages of several iterations have it in common."""
-        crosses = Engine.TIU in self.engines and self.engines & {Engine.DMA, Engine.SDMA}
-        return self.written and bool(crosses) and len(self.rounds) > 1
+        return self.written and crosses(self.stages) and len(self.rounds) > 1
 
 
 class Pipelines:
@@ -70,7 +70,7 @@ class Pipelines:
         if around is None or self.around(made) is not None:
             return None
         found = self._handed.setdefault((*around, number), Handed(span))
-        found.engines.add(engine)
+        found.stages.add(stage_of(engine, writes=writes))
         found.written |= writes
         found.rounds.add(self._marks)
         return found

@@ -24,13 +24,13 @@ from verifier.executor.memory import TRACKED
 from verifier.executor.pipelines import Pipelines
 from verifier.executor.semantics.casts import NUMPY
 from verifier.hardware.chips import Chip
-from verifier.hardware.engines import Engine
 from verifier.hardware.memories import Buffer
 from verifier.layouts import strides as layouts
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.lanes import LocalTensor, SystemAddress, SystemTensor, Touch
+from verifier.symbolic.memory.stages import Stage
 from verifier.symbolic.tensors import DType, Mark, Storage, StorageKind, View
 from verifier.symbolic.trace import Operation
 from verifier.symbolic.values import RecordValue
@@ -59,16 +59,16 @@ _MEMBERS: Final[dict[str, np.dtype[Any]]] = {
 
 
 class Life(Struct):
-    """From the first to the last operation that uses a tensor, and the engines of those."""
+    """From the first to the last operation that uses a tensor, and their stages in a pipeline."""
 
     first: int = 0
     last: int = 0
-    engines: frozenset[Engine] = frozenset()
+    stages: frozenset[Stage | None] = frozenset()
 
-    def used(self, order: int, engine: Engine) -> None:
+    def used(self, order: int, stage: Stage | None) -> None:
         self.first = self.first or order
         self.last = order
-        self.engines |= {engine}
+        self.stages |= {stage}
 
 
 class BufferStorage(Storage, eq=False):

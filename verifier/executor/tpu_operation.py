@@ -46,6 +46,7 @@ from verifier.symbolic.instruction import Trait
 from verifier.symbolic.lanes import SystemAddress
 from verifier.symbolic.memory.content import combines
 from verifier.symbolic.memory.events import StagesShared
+from verifier.symbolic.memory.stages import stage_of
 from verifier.symbolic.tensors import Storage, View
 from verifier.symbolic.trace import Operation
 
@@ -284,9 +285,9 @@ def _there(machine: ConcreteMachine, memory: ByteMemory, place: Place) -> Place:
     return inside(place, memory.size)
 
 
-def _lives(machine: ConcreteMachine, operation: Operation, storage: Storage) -> None:
+def _lives(operation: Operation, storage: Storage, writes: bool) -> None:
     if isinstance(storage, BufferStorage) and storage.buffer in (Buffer.LOCAL, Buffer.L2):
-        storage.life.used(operation.order, operation.engine)
+        storage.life.used(operation.order, stage_of(operation.engine, writes=writes))
 
 
 def _handed(
@@ -316,9 +317,9 @@ def _used(machine: ConcreteMachine, operation: Operation) -> Iterator[Used]:
     views = {**dict(operation.reads), **dict(operation.writes)}
     for role, accessed in views.items():
         view = operation.view(role) or accessed
-        _lives(machine, operation, view.storage)
         found = view_region(machine, view)
         writes = any(name == role for name, _ in operation.writes)
+        _lives(operation, view.storage, writes)
         reads = any(name == role for name, _ in operation.reads)
         reads = reads or (writes and operation.effect is Effect.ADDS)
         _handed(machine, operation, role, view.storage, writes)

@@ -21,7 +21,6 @@ from verifier.executor.records import Address, start_of
 from verifier.executor.semantics.casts import NUMPY
 from verifier.executor.tensors import Pointee, Pointer
 from verifier.executor.tpu import BufferStorage
-from verifier.hardware.engines import Engine
 from verifier.hardware.memories import Buffer
 from verifier.rulebase import Shown
 from verifier.source.ir import Span
@@ -37,6 +36,7 @@ from verifier.symbolic.memory.events import (
     Wasted,
 )
 from verifier.symbolic.memory.sizes import lane_bytes, whole_bytes
+from verifier.symbolic.memory.stages import crosses
 from verifier.symbolic.tensors import Mark
 
 if TYPE_CHECKING:
@@ -238,8 +238,7 @@ def capacity(machine: ConcreteMachine) -> None:
         if storage.pipeline is not None:
             first, last = extents.get(storage.pipeline, (begin, end))
             extents[storage.pipeline] = (min(first, begin), max(last, end))
-        crosses = Engine.TIU in life.engines and life.engines & {Engine.DMA, Engine.SDMA}
-        if storage.pipeline is not None and crosses:
+        if storage.pipeline is not None and crosses(life.stages):
             staged.setdefault((*storage.pipeline, storage.span), []).append(storage)
         else:
             lives.append(_life(storage, begin, end, _taken(machine, storage)))

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from verifier.hardware.engines import Engine
 from verifier.hardware.memories import Buffer
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
@@ -25,6 +24,7 @@ from verifier.symbolic.memory.lifetime import (
     turn_of,
 )
 from verifier.symbolic.memory.presence import Touch, Turn, in_any_trip
+from verifier.symbolic.memory.stages import crosses, stage_of
 from verifier.symbolic.tensors import Loop, LoopKind, Mark, Storage, StorageKind, View
 
 #: tensors of so many iterations are told apart, if so many live at once
@@ -250,17 +250,18 @@ def pipelined(table: Index) -> dict[int, Loop]:
     }
 
 
-def crosses_stages(accesses: list[Access]) -> bool:
-    """Whether transfers and computation both touch a tensor."""
-    engines = {access.operation.engine for access in accesses}
-    return Engine.TIU in engines and bool(engines & {Engine.DMA, Engine.SDMA})
+def crosses_stages(uses: Uses, accesses: list[Access]) -> bool:
+    """Whether accesses to a tensor are in several stages of a pipeline."""
+    return crosses(
+        [stage_of(access.operation.engine, writes=access in uses.writes) for access in accesses]
+    )
 
 
 def staged(table: Index, pipelines: dict[int, Loop], uses: Uses, life: Lifetime) -> Lifetime:
     """The lifetime in a pipeline: what is handed from stage to stage exists twice throughout, so
     that one can be filled while the other is used (PPL-B06)."""
     loop = next((x for x in uses.storage.loops if id(x) in pipelines), None)
-    if loop is None or not crosses_stages(uses.all):
+    if loop is None or not crosses_stages(uses, uses.all):
         return life
     first, last = table.extent[id(loop)]
     start, end = min(life.start, first), max(life.end, last)
