@@ -13,7 +13,7 @@ from rules.memory.counted import Grid, Writing, number
 from rules.tpu import kit
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
-from verifier.symbolic.lanes import SystemTensor
+from verifier.symbolic.lanes import AXES, SystemTensor
 from verifier.symbolic.memory.known import Known
 from verifier.symbolic.tensors import Axis, Loop, Storage, View
 from verifier.symbolic.trace import Operation
@@ -178,7 +178,7 @@ def placed(
 def _axes(tensor: SystemTensor, ratio: Expr) -> Iterator[tuple[str, Expr, Expr]]:
     """Name, extent and stride of each axis, in units of which an element has so many."""
     strides = (stride * ratio for stride in tensor.strides)
-    yield from zip(kit.AXES, tensor.shape, strides, strict=True)
+    yield from zip(AXES, tensor.shape, strides, strict=True)
     yield "part", ratio, E.const(1)
 
 

@@ -19,13 +19,10 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.checks import Check, Note
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.instruction import Instruction, Trait
-from verifier.symbolic.lanes import LocalTensor, Quad, SystemTensor, Touch
+from verifier.symbolic.lanes import AXES, LocalTensor, Quad, SystemTensor, Touch
 from verifier.symbolic.roles import Placed
 from verifier.symbolic.trace import Operation
 from verifier.symbolic.values import RecordValue
-
-#: names of the positions of shapes and strides
-AXES: Final = ("n", "c", "h", "w")
 
 
 def any_element() -> Quad:

@@ -7,7 +7,7 @@ from typing import Final
 
 from rules.tpu import kit
 from rules.tpu.examples import pair
-from rules.tpu.kit import AXES, check, function, words
+from rules.tpu.kit import check, function, words
 from verifier.dialects.names import OKK
 from verifier.hardware import dtypes as dt
 from verifier.hardware.chips import Chip
@@ -15,7 +15,7 @@ from verifier.rulebase import On, Rule, register
 from verifier.symbolic import expr as E
 from verifier.symbolic.checks import Check
 from verifier.symbolic.expr import Expr
-from verifier.symbolic.lanes import LocalTensor
+from verifier.symbolic.lanes import AXES, LocalTensor
 from verifier.symbolic.roles import Placed, Unit
 from verifier.symbolic.trace import Operation
 

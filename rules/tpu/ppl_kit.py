@@ -18,8 +18,6 @@ from verifier.symbolic.tensors import DType, Mark, StorageKind, View
 from verifier.symbolic.trace import Operation
 from verifier.symbolic.values import Enumerator
 
-AXES: Final = ("n", "c", "h", "w")
-
 # ----------------------------------------------------------------------------- dtype sets
 
 FP32: Final = dt.codes("float32")

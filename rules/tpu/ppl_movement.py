@@ -7,7 +7,6 @@ from typing import Final
 
 from rules.tpu.ppl_dtypes import types
 from rules.tpu.ppl_kit import (
-    AXES,
     bits,
     check,
     described,
@@ -34,6 +33,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.checks import Check
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.instruction import Instruction, Picks, Trait
+from verifier.symbolic.lanes import AXES
 from verifier.symbolic.roles import Counted, Crossed, Permuted, Spread
 from verifier.symbolic.tensors import View
 from verifier.symbolic.trace import Operation

@@ -9,7 +9,6 @@ from msgspec.structs import replace
 
 from rules.tpu import ppl_memory, ppl_places
 from rules.tpu.ppl_kit import (
-    AXES,
     INT4,
     bits,
     check,
@@ -38,6 +37,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.checks import Check
 from verifier.symbolic.expr import Bool
 from verifier.symbolic.instruction import Instruction, Trait
+from verifier.symbolic.lanes import AXES
 from verifier.symbolic.memory.events import Stretch
 from verifier.symbolic.roles import Crossed, Elements, PerChannel
 from verifier.symbolic.tensors import Storage, StorageKind, View

@@ -12,7 +12,6 @@ from typing import Final
 from msgspec import Struct
 
 from rules.tpu.ppl_kit import (
-    AXES,
     bits,
     check,
     declare,
@@ -33,6 +32,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.checks import Check
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.instruction import Instruction, Picks
+from verifier.symbolic.lanes import AXES
 from verifier.symbolic.roles import Lies, Role, Spread, Unit
 from verifier.symbolic.tensors import View
 from verifier.symbolic.trace import Operation

@@ -9,7 +9,6 @@ from msgspec import Struct
 
 from rules.tpu.ppl_dtypes import types
 from rules.tpu.ppl_kit import (
-    AXES,
     INT16,
     INT32,
     SIGNED,
@@ -36,6 +35,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.checks import Check
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.instruction import Trait
+from verifier.symbolic.lanes import AXES
 from verifier.symbolic.roles import Limit
 from verifier.symbolic.tensors import View
 from verifier.symbolic.trace import Operation

@@ -7,7 +7,7 @@ from itertools import permutations
 
 from rules.tpu import kit
 from rules.tpu.examples import pair
-from rules.tpu.kit import AXES, check, function, words
+from rules.tpu.kit import check, function, words
 from rules.tpu.runs import lane_of
 from verifier.dialects.names import OKK
 from verifier.hardware.chips import Chip
@@ -16,7 +16,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.checks import Check
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.instruction import Trait
-from verifier.symbolic.lanes import LocalTensor, Quad, SystemTensor
+from verifier.symbolic.lanes import AXES, LocalTensor, Quad, SystemTensor
 from verifier.symbolic.trace import Operation
 
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from verifier.hardware.capabilities import Capability
 from verifier.layouts import strides as formulas
 from verifier.layouts.arrangement import Arrangement
-
-AXES: Final = ("n", "c", "h", "w")
+from verifier.symbolic.lanes import AXES
 
 
 def title(of: Arrangement) -> str:

@@ -10,13 +10,16 @@ stride goes from channel to channel (ADR-20).
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 
 from msgspec import Struct
 
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.tensors import DType, Storage
 
-#: ``(n, c, h, w)``
+#: what the axes of a tensor are called: images, channels, rows and columns
+AXES: Final = ("n", "c", "h", "w")
+#: something of each of them
 Quad = tuple[Expr, Expr, Expr, Expr]
 
 

@@ -9,11 +9,12 @@ from typing import Any, Final
 
 from msgspec import Struct
 
+from verifier.symbolic.lanes import AXES
 from verifier.symbolic.python.kind import Kind
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import RecordType
 
-DIM4: Final = RecordType("dim4", ("n", "c", "h", "w"))
+DIM4: Final = RecordType("dim4", AXES)
 DIM2: Final = RecordType("dim2", ("h", "w"))
 PADDING: Final = RecordType("Padding", ("top", "bottom", "left", "right"))
 

@@ -15,6 +15,7 @@ from verifier.hardware.engines import Engine
 from verifier.hardware.memories import Buffer
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
+from verifier.symbolic.lanes import AXES
 from verifier.symbolic.machine import Arg, Call, Machine
 from verifier.symbolic.tensors import DType, Mark, Operand, StorageKind, View
 from verifier.symbolic.trace import Operation
@@ -161,7 +162,7 @@ def _elementwise(
 def _within(
     machine: Machine, source: View, memory: tuple[Expr, ...], sizes: tuple[Expr, ...], call: Call
 ) -> None:
-    for name, most, size in zip(tensors.DIMENSIONS, memory, sizes, strict=True):
+    for name, most, size in zip(AXES, memory, sizes, strict=True):
         if size is not most:
             machine.check(
                 "ppl-real-shape",

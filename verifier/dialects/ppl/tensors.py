@@ -21,6 +21,7 @@ from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic import views
 from verifier.symbolic.expr import Expr
+from verifier.symbolic.lanes import AXES
 from verifier.symbolic.machine import Arg, Call, Machine
 from verifier.symbolic.pretty import pretty
 from verifier.symbolic.tensors import Axis, DType, Mark, View
@@ -28,7 +29,6 @@ from verifier.symbolic.trace import LedgerKind
 from verifier.symbolic.values import Enumerator, Opaque, SliceValue
 
 RANK: Final = 4
-DIMENSIONS: Final = ("n", "c", "h", "w")
 
 
 #: a formula that is longer tells less than words for it
@@ -140,7 +140,7 @@ def _known_mode(machine: Machine, given: Arg | None, kind: str, what: str) -> No
 def _within_block(
     machine: Machine, made: View, memory: Sequence[Expr], real: Sequence[Expr], span: Span
 ) -> None:
-    for name, most, size in zip(DIMENSIONS, memory, real, strict=True):
+    for name, most, size in zip(AXES, memory, real, strict=True):
         if most is size:
             continue
         machine.check(
@@ -242,7 +242,7 @@ def part(
     axes: list[Axis] = []
     moved: dict[E.Sym, Expr] = {}
     goes_on = False
-    for name, axis, start, size in zip(DIMENSIONS, view.axes, offset, shape, strict=True):
+    for name, axis, start, size in zip(AXES, view.axes, offset, shape, strict=True):
         whole = start.is_const and start.const == 0 and size is axis.size
         if whole:
             axes.append(axis)
