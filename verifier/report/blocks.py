@@ -67,17 +67,22 @@ def block_lines(
         *first, last = names
         rest = opening.removeprefix(f"`{diagnostic.kernel}` is ")
         opening = f"{', '.join(first)} and {last} are {rest}"
-    lines = wrap(head, words(opening, "message"), options.width, indent=_INDENT)
     asserted = _asserted(condition, () if options.verbose else condition.dtypes)
+    shown: list[Line] = []
     if len(condition.main) > 1 and _INDENT + cells(condition.brief) <= options.width:
-        head = [(" " * _INDENT, ""), (f"{condition.brief} ", "value")]
-        lines += _fitted(head, asserted, options)
+        whole: Line = [(" " * _INDENT, ""), (f"{condition.brief} ", "value")]
+        shown += _fitted(whole, asserted, options)
         asserted = []
     place, *files = _places((diagnostic, *others))
     presets = f"with preset {', '.join(diagnostic.presets)}" if diagnostic.presets else ""
-    head = [("  --> ", "arrow"), (f"{place} ", "")]
-    head += [(f"{presets} ", "dim")] if presets else []
-    lines += _fitted(head, asserted, options)
+    where: Line = [("  --> ", "arrow"), (f"{place} ", "")]
+    where += [(f"{presets} ", "dim")] if presets else []
+    shown += _fitted(where, asserted, options)
+    if condition.dtypes and not options.verbose and _TAKES not in _plain(shown):
+        on = f" on {' and '.join(diagnostic.targets)}" if diagnostic.targets else ""
+        opening = opening.replace(f"right{on}", f"right{on}, for some dtypes,", 1)
+        opening = opening.replace(",,", ",")
+    lines = [*wrap(head, words(opening, "message"), options.width, indent=_INDENT), *shown]
     for file in files:
         lines += wrap([("      ", ""), ("also in ", "dim")], [(file, "")], options.width)
     rows = condition.conjuncts if options.verbose else _first(condition.main)
@@ -137,7 +142,7 @@ def _first(conjuncts: Sequence[Conjunct]) -> Sequence[Conjunct]:
 
 def _fitted(head: Line, notes: Sequence[str], options: Options) -> list[Line]:
     """``head`` and beside it, in parentheses, as many of the notes as there is room for; all, if
-    ``verbose``. That only some dtypes are taken is said in any case, if not which."""
+    ``verbose``. Which dtypes are taken comes last, or that not all are."""
     if not notes:
         return wrap(head, [], options.width)
     room = options.width - sum(cells(text) for text, _ in head) - len("()")
@@ -159,7 +164,11 @@ def _fitted(head: Line, notes: Sequence[str], options: Options) -> list[Line]:
     line = f"({' '.join([*kept, *ending])})"
     if cells(line) <= room + len("()") and (kept or last):
         return [[*head, (line, "dim")]]
-    return [head, [(" " * 6, ""), (f"({last})", "dim")]] if last else [head]
+    return [head]
+
+
+def _plain(lines: Sequence[Line]) -> str:
+    return "\n".join("".join(text for text, _ in line) for line in lines)
 
 
 def _rows(

@@ -383,16 +383,14 @@ class _Printer(Struct):
                 if found is not None:
                     return self._bytes(*found)
                 text, strength = self._expr(atom.index)
-                if self.runs:
-                    return f"{_wrap(text, strength, _ATOM)}.itemsize", _ATOM
-                return f"sizeof({text})", _ATOM
+                return f"{_wrap(text, strength, _ATOM)}.itemsize", _ATOM
             return f"{atom.name}({self._expr(atom.index)[0]})", _ATOM
         raise AssertionError(atom)  # pragma: no cover - the atom kinds above are all there are
 
     def _bytes(self, symbol: Sym, size: int, names: Sequence[str]) -> tuple[str, int]:
         """The bytes of a type, but ``size`` for those of the ``names``."""
         name = self._name(symbol)
-        text = f"{name}.itemsize" if self.runs else f"sizeof({name})"
+        text = f"{name}.itemsize"
         if not names:
             return text, _ATOM
         test = f"in ({', '.join(names)})" if len(names) > 1 else f"== {names[0]}"
