@@ -136,7 +136,6 @@ def test_what_is_true_may_be_more_than_a_flag(tmp_path: Path, body: str, value: 
         "if not n and n > 0:\n    undefined",
         "if n > 3:\n    pass\nif n == 0 and n:\n    undefined",
         "if n and n == '':\n    undefined",
-        "if n:\n    sizes = n.shape",
     ],
 )
 def test_what_is_true_fits_what_it_is_later(tmp_path: Path, body: str) -> None:
@@ -156,10 +155,22 @@ def test_what_may_be_none_may_be_false_too(tmp_path: Path, body: str) -> None:
     assert [d.verdict for d in found] == ["sometimes"]
 
 
-def test_a_tensor_that_may_be_none_is_true(tmp_path: Path) -> None:
-    body = "if b:\n    rows = b.shape[0]\nelif b is not None:\n    undefined"
-    verified(copy(tmp_path, "x, b=None", body))
-    verified(copy(tmp_path, "x, b: nl.tensor = None", "if b is not None and not b:\n    undefined"))
+def test_what_turns_out_to_be_a_tensor_was_no_condition(tmp_path: Path) -> None:
+    kernel, found = one(copy(tmp_path, "x, n", "if n:\n    sizes = n.shape"))
+    assert kernel.status == "violated"
+    assert [d.message for d in found] == [
+        "a condition depends on a tensor, which is known on the device alone"
+    ]
+
+
+def test_whether_a_tensor_that_may_be_none_is_true_is_not_known(tmp_path: Path) -> None:
+    for parameters, body in (
+        ("x, b=None", "if b:\n    rows = b.shape[0]\nelif b is not None:\n    undefined"),
+        ("x, b: nl.tensor = None", "if b is not None and not b:\n    undefined"),
+    ):
+        kernel, found = one(copy(tmp_path, parameters, body))
+        assert kernel.status == "unknown" and not found, (body, kernel, found)
+    verified(copy(tmp_path, "x, b=None", "if b is not None:\n    rows = b.shape[0]"))
 
 
 def test_whether_an_input_is_a_flag_is_not_known(tmp_path: Path) -> None:
