@@ -9,7 +9,7 @@ import importlib
 import os
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from pathlib import Path
 
 import pytest
@@ -33,15 +33,27 @@ if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):
     atexit.register(shutil.rmtree, _compiled, ignore_errors=True)
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection(session: pytest.Session) -> None:
-    """The second worker imports the tests from the last to the first, and then collects them.
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
+    """Nothing that is made on the way to the tests is garbage, and little of what tests make: terms
+    live as long as a test. To look for it often is wasted, as in the command."""
+    gc.disable()
+    if os.environ.get("PYTEST_XDIST_WORKER") == "gw1":
+        _import_from_the_end(session)
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.set_threshold(400_000, 20, 50)
+        gc.enable()
+
+
+def _import_from_the_end(session: pytest.Session) -> None:
+    """The second worker imports the tests from the last to the first, before it collects them.
 
     Where nothing is compiled yet, two workers that begin with the same would compile all of it
     twice: assertions in tests are rewritten, which takes longer than anything else of a start.
     """
-    if os.environ.get("PYTEST_XDIST_WORKER") != "gw1":
-        return
     root = session.config.rootpath
     given = [Path(argument.partition("::")[0]) for argument in session.config.args]
     found = [file for path in given for file in sorted(path.rglob("test_*.py"))]
@@ -49,12 +61,6 @@ def pytest_collection(session: pytest.Session) -> None:
         name = ".".join(file.resolve().relative_to(root).with_suffix("").parts)
         with contextlib.suppress(Exception, pytest.skip.Exception):  # collecting it says so
             importlib.import_module(name)
-
-
-def pytest_collection_finish() -> None:
-    """Terms live as long as a test: to look for garbage often is wasted, as in the command."""
-    gc.freeze()
-    gc.set_threshold(400_000, 20, 50)
 
 
 @pytest.hookimpl(tryfirst=True)
