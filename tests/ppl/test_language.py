@@ -371,8 +371,9 @@ def test_a_name_that_is_misspelt_is_an_error(tmp_path: Path, name: str, slip: st
 @pytest.mark.parametrize(
     "name, other", [("pl.GLOBAL, src_ptr", "pl.SHARED, src_ptr"), ("pl.TPU_ALIGN", "pl.TPU_ROWS")]
 )
-def test_a_mode_that_nobody_knows_is_not_taken_for_another(
+def test_a_mode_that_there_is_not_is_not_taken_for_another(
     tmp_path: Path, name: str, other: str
 ) -> None:
     found = check(tmp_path, MISSPELT.replace(name, other, 1), "bm1684x")
-    assert found.kernels[0].status == "unknown"
+    assert found.kernels[0].status == "violated"
+    assert "ppl-unknown-name" in {d.rule for d in found.diagnostics}

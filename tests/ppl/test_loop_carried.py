@@ -145,3 +145,19 @@ def test_a_run_tells_what_is_not_compiled(
     tensors = [f"--arg={name}_ptr=fp32[50,70]" for name in ("out", "x")]
     ended = main(["run", f"{file}::kernel", *tensors, "--arg=m=5", "--arg=k=7"])
     assert ended == (1 if refused else 0)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "sizes = {'a': 2.0}\npl.tiu.fmul(x, x, sizes['a'])",
+        "sizes = [s for s in (2.0, 3.0)]\npl.tiu.fmul(x, x, sizes[0])",
+        "if m in (1, 2):\n    pl.tiu.fmul(x, x, 2.0)",
+        "if (n := m + 2) > 3:\n    pl.tiu.fmul(x, x, n)",
+        "place = [0, 0, 0, 0]\ny = x.sub_view([1, 50, 1, 70], [*place])",
+    ],
+)
+def test_what_the_front_end_has_nothing_for(tmp_path: Path, body: str) -> None:
+    """Its visitor has no method for such a node, and rejects what it has none for (PPL-C05)."""
+    status, found = _judged(tmp_path, body)
+    assert (status, _RULE in found) == ("violated", True)

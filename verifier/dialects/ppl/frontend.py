@@ -8,6 +8,7 @@ reported at its place.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from verifier.dialects.ppl import regions
 from verifier.dialects.ppl.binding_times import Stage
@@ -352,20 +353,39 @@ def scan(vm: VM, definition: ir.FunctionDef) -> frozenset[Span]:
     return frozenset(dropped)
 
 
+#: what the front end has nothing for, of which the catalogue names the first ones
+_UNKNOWN: Final[dict[type[ir.Node], str]] = {
+    ir.Break: "`break`",
+    ir.Continue: "`continue`",
+    ir.With: "`with`",
+    ir.Try: "`try`",
+    ir.LambdaExpr: "`lambda`",
+    ir.Raise: "`raise`",
+    ir.ClassDef: "`class`",
+    ir.Delete: "`del`",
+    ir.DictExpr: "a dictionary",
+    ir.SetExpr: "a set",
+    ir.Comprehension: "a comprehension",
+    ir.Starred: "`*` before a value",
+    ir.NamedExpr: "`:=`",
+    ir.Yield: "`yield`",
+    ir.YieldFrom: "`yield`",
+    ir.Global: "`global`",
+    ir.Nonlocal: "`nonlocal`",
+    ir.Import: "`import`",
+    ir.ImportFrom: "`import`",
+    ir.Match: "`match`",
+}
+
+
 def _unsupported(node: ir.Node) -> str:
-    simple: dict[type[ir.Node], str] = {
-        ir.Break: "`break`",
-        ir.Continue: "`continue`",
-        ir.With: "`with`",
-        ir.Try: "`try`",
-        ir.LambdaExpr: "`lambda`",
-        ir.Raise: "`raise`",
-        ir.ClassDef: "`class`",
-        ir.Delete: "`del`",
-    }
-    for kind, text in simple.items():
+    for kind, text in _UNKNOWN.items():
         if isinstance(node, kind):
             return text
+    if isinstance(node, ir.Compare) and node.ops[0] in ("in", "not in"):
+        return f"`{node.ops[0]}`"
+    if isinstance(node, ir.BinOp) and node.op == "@":
+        return "`@`"
     if isinstance(node, ir.Compare) and len(node.ops) > 1:
         return "a chained comparison"
     if isinstance(node, ir.BoolOp) and len(node.values) > 2:
