@@ -99,6 +99,10 @@ class Rewrites(Protocol):
     ) -> None: ...
 
 
+def _has_all(name: str, generation: str) -> bool:
+    return True
+
+
 class DialectDescriptor(Struct, frozen=True, kw_only=True):
     """A kernel API: its name, where it is imported from, its generations, and who interprets it."""
 
@@ -134,6 +138,8 @@ class DialectDescriptor(Struct, frozen=True, kw_only=True):
     target_keyword: str = ""
     #: the modules that have the dtypes and memories
     language: tuple[str, ...] = ()
+    #: whether a generation has a value by its canonical name, ``language.float8_e8m0fnu``
+    has_value: Callable[[str, str], bool] = _has_all
     #: whether kernels are given the addresses of their buffers, not pointers or tensors
     by_address: bool = False
     #: what it is called before the name of a generation, or by itself where it has one only

@@ -69,6 +69,7 @@ DIALECTS: Final[Mapping[str, DialectDescriptor]] = {
             launches=nki_launches.problems,
             target_keyword="platform_target",
             language=("nki.language", "neuronxcc.nki.language"),
+            has_value=nki_names.value_in,
         ),
         DialectDescriptor(
             name=OKK,

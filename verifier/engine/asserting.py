@@ -69,6 +69,7 @@ class Assertions(Struct):
             self._is_taken,
             {name for name, bound in self.sizes.items() if bound < line},
             [_parsed(text) for text in (*demanded, *trees)],
+            self._has,
         )
         span = report.Span(str(self.module.path), line, 0, line, 0)
         edits = {}
@@ -77,6 +78,10 @@ class Assertions(Struct):
             if expression is not None:
                 edits[text] = report.Edit(span, f"{statement(expression, lead, self.width)}\n")
         return edits
+
+    def _has(self, dtype: str) -> bool:
+        """Whether the generation has a name for a dtype."""
+        return of_generation(self.api).has_value(f"language.{dtype}", self.api)
 
     def _is_taken(self, name: str) -> bool:
         """Whether the module binds a name, which may be that of a builtin."""
@@ -212,14 +217,17 @@ class _Rewriter(ast.NodeTransformer):
         taken: Callable[[str], bool],
         sizes: Collection[str],
         said: Sequence[ast.expr | None],
+        has: Callable[[str], bool],
     ) -> None:
         """``taken``: whether the module binds a name, which may be that of a builtin; ``said`` is
-        what is demanded, of dtypes among other things."""
+        what is demanded, of dtypes among other things; ``has``: whether there is a name for a
+        dtype."""
         self._inputs = inputs
         self._language = language
         self._taken = taken
         self._sizes = sizes
         self._said = [tree for tree in said if tree is not None]
+        self._has = has
 
     def expression(self, tree: ast.expr) -> str | None:
         """The condition as Python, or None."""
@@ -245,8 +253,19 @@ class _Rewriter(ast.NodeTransformer):
             return self._dtype(node.id)
         raise _NotWritableError
 
+    def visit_Compare(self, node: ast.Compare) -> ast.AST:
+        """One of dtypes of which some have no name yet: none of the others."""
+        names, op = list(_names(node.comparators[0])), node.ops[0]
+        among = isinstance(op, (ast.In, ast.NotIn)) and all(name in dtypes.DTYPES for name in names)
+        if among and not all(map(self._has, names)):
+            others = [n for n in dtypes.NAMES[: FREE_DTYPES + 1] if n not in names]
+            rest: list[ast.expr] = [ast.Name(name, ast.Load()) for name in others]
+            turned = ast.NotIn() if isinstance(op, ast.In) else ast.In()
+            node = ast.Compare(node.left, [turned], [ast.Tuple(rest, ast.Load())])
+        return self.generic_visit(node)
+
     def _dtype(self, name: str) -> ast.expr:
-        if self._language is None:
+        if self._language is None or not self._has(name):
             raise _NotWritableError
         return ast.Attribute(ast.Name(self._language, ast.Load()), name, ast.Load())
 
