@@ -45,8 +45,8 @@ class Paths(State):
     @contextlib.contextmanager
     def inside(self, loop: Loop) -> Iterator[None]:
         """Run in an iteration of a loop."""
-        self._loops.append(loop)
         base = len(self._path)
+        self._loops.append((loop, base))
         try:
             yield
         finally:

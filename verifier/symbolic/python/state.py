@@ -80,7 +80,8 @@ class State(Numbering):
         self.base: dict[int, Box] = {}
         self.heap = Heap(self.base)
         self._path: list[Bool] = []
-        self._loops: list[Loop] = []
+        #: each with the length of the path where it was entered
+        self._loops: list[tuple[Loop, int]] = []
         self.frames: list[Frame] = []
         self.landings: list[Landing] = []
         self.checks: list[HostCheck] = []
@@ -100,7 +101,7 @@ class State(Numbering):
 
     @property
     def loops(self) -> tuple[Loop, ...]:
-        return tuple(self._loops)
+        return tuple(loop for loop, _ in self._loops)
 
     @property
     def path(self) -> tuple[Bool, ...]:
@@ -131,19 +132,23 @@ class State(Numbering):
     # -- facts ------------------------------------------------------------------------
 
     def facts(self) -> tuple[Bool, ...]:
-        """Everything known at the current point."""
+        """Everything known at the current point.
+
+        What was learnt last stands last: most questions have the facts of one before, and some.
+        """
         key = (
             len(self.trace.assumptions),
             *(id(p) for p in self._path),
-            *(id(loop) for loop in self._loops),
+            *(id(loop) for loop, _ in self._loops),
         )
         if self._facts is None or self._facts[0] != key:
-            facts = (
-                *(a.condition for a in self.trace.assumptions),
-                *self._path,
-                *(loop.within for loop in self._loops),
-            )
-            self._facts = (key, facts)
+            facts = [a.condition for a in self.trace.assumptions]
+            begin = 0
+            for loop, end in self._loops:
+                facts += (*self._path[begin:end], loop.within)
+                begin = max(begin, end)
+            facts += self._path[begin:]
+            self._facts = (key, tuple(facts))
         return self._facts[1]
 
     def decide(self, condition: Bool) -> bool | None:
@@ -171,7 +176,7 @@ class State(Numbering):
     def assume(self, condition: Bool, text: str, span: Span, kind: AssumptionKind) -> None:
         """Add an assumption to the rest of the path."""
         everywhere = not self._path and not self._loops
-        guard = E.and_(*self._path, *(loop.within for loop in self._loops))
+        guard = E.and_(*self._path, *(loop.within for loop in self.loops))
         condition = E.implies(guard, condition)
         if condition is not E.TRUE:
             self.trace.assumptions.append(
@@ -186,7 +191,7 @@ class State(Numbering):
         """
         if any(symbol.origin in E.OPEN for symbol in condition.free()):
             return
-        guard = E.and_(*self._path, *(loop.within for loop in self._loops))
+        guard = E.and_(*self._path, *(loop.within for loop in self.loops))
         condition = E.implies(guard, condition)
         kind, order = AssumptionKind.SURVIVED, self.next_order()
         self.trace.survived.append(Assumption(condition, "", span, kind, order, guard=guard))
@@ -209,7 +214,7 @@ class State(Numbering):
         ``text_only``: of what stands there, whether a run comes to it or not, and whatever became
         of a run before: which conditions of the path a compiler decides itself.
         """
-        loops = [loop for loop in self._loops if not compiled or loop.kind is not LoopKind.DYNAMIC]
+        loops = [loop for loop in self.loops if not compiled or loop.kind is not LoopKind.DYNAMIC]
         path = self.path
         if text_only is not None:
             loops, path = [], tuple(condition for condition in path if text_only(condition))

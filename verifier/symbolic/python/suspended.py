@@ -46,7 +46,7 @@ class Around(Struct):
     handled: list[Escape]
     depth: int
     target_name: str | None
-    loops: list[Loop]
+    loops: list[tuple[Loop, int]]
     forking: int
 
     @staticmethod
