@@ -97,18 +97,13 @@ def _strides(tensor: SystemTensor, loops: Sequence[Loop], unit: Expr) -> list[Ex
 def _in_rows(strides: Sequence[Expr], total: Expr) -> tuple[Expr, ...] | None:
     """The extents of rows that begin every so many units; None: not each goes into the next."""
     shape: list[Expr] = []
-    for stride in sorted(dict.fromkeys((*strides, E.const(1))), key=_length, reverse=True):
+    for stride in sorted(dict.fromkeys((*strides, E.const(1))), key=kit.length, reverse=True):
         extent = kit.quotient(total, stride)
         if extent is None:
             return None
         shape.append(extent)
         total = stride
     return tuple(shape)
-
-
-def _length(step: Expr) -> tuple[int, int]:
-    degree = max((len(mono) for mono, _ in step.terms), default=0)
-    return degree, abs(step.const) + sum(abs(coef) for _, coef in step.terms)
 
 
 class Placed(Struct, frozen=True):
@@ -326,4 +321,4 @@ def _bytes(tensor: SystemTensor) -> Callable[[E.Substitution], Grid]:
     return grid
 
 
-__all__ = ["Frame", "Placed", "first_missing", "frames", "placed"]
+__all__ = ["Frame", "Placed", "element", "first_missing", "frames", "indices", "placed"]

@@ -537,6 +537,13 @@ def _times(value: Expr, step: Expr) -> int:
     return least if all(each * least > 0 for each in times) else 0
 
 
+def length(step: Expr) -> tuple[int, int]:
+    """How long steps are among each other: longer with more sizes in a product, then with more of
+    them."""
+    degree = max((len(mono) for mono, _ in step.terms), default=0)
+    return degree, abs(step.const) + sum(abs(coef) for _, coef in step.terms)
+
+
 def quotient(part: Expr, step: Expr) -> Expr | None:
     """What a step goes into a term, if it does so without a rest."""
     if not step.is_const:

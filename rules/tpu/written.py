@@ -270,7 +270,7 @@ def _matched(way: Way, one: Element, point: Element) -> Bool | None:
             return None
         rest = rest + step * index
         steps.append((index, count, step))
-    steps.sort(key=lambda item: _rank(item[2]), reverse=True)
+    steps.sort(key=lambda item: kit.length(item[2]), reverse=True)
     chosen: dict[Sym, Expr] = {}
     for index, _, step in steps:
         if step is E.const(0):
@@ -285,9 +285,3 @@ def _matched(way: Way, one: Element, point: Element) -> Bool | None:
     for index, count, _ in steps:
         found += [E.ge(put.expr(index), 0), E.lt(put.expr(index), put.expr(count))]
     return E.and_(*found)
-
-
-def _rank(step: Expr) -> tuple[int, int]:
-    """Long steps before short ones: those with symbols, then those of more bytes."""
-    degree = max((len(mono) for mono, _ in step.terms), default=0)
-    return degree, abs(step.const) + sum(abs(coef) for _, coef in step.terms)
