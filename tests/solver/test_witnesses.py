@@ -6,8 +6,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from verifier.solver import Solver
+from verifier.solver import Solver, terms
 from verifier.solver.frames import Frame
+from verifier.solver.query import Query
 from verifier.solver.search import Search
 from verifier.solver.witnesses import Witnesses
 from verifier.symbolic import expr as E
@@ -49,6 +50,52 @@ def test_decisions_are_those_without_them(data: st.DataObject) -> None:
             with pytest.MonkeyPatch.context() as patch:
                 patch.setattr(Witnesses, "sides", lambda *_: (False, False))
                 assert answer == Solver().decide(facts[:count], goal)
+
+
+@relaxed
+@given(st.data())
+def test_what_follows_is_what_is_decided_to_hold(data: st.DataObject) -> None:
+    systems.setup()
+    facts = tuple(data.draw(st.lists(systems.formulas(), max_size=4)))
+    for goal in data.draw(st.lists(systems.formulas(), min_size=1, max_size=4)):
+        assert Solver().follows(facts, goal) == (Solver().decide(facts, goal) is True)
+
+
+@relaxed
+@given(st.data())
+def test_counterexamples_at_hand_are_some_of_each_question_they_answer(data: st.DataObject) -> None:
+    systems.setup()
+    facts = data.draw(st.lists(systems.formulas(), max_size=4))
+    goals = data.draw(st.lists(systems.formulas(), min_size=1, max_size=4))
+    solver = Solver()
+    for count in range(len(facts) + 1):
+        for goal in goals:
+            told = tuple(reversed(facts[:count]))
+            answer, alone = solver.check(Query(told, goal)), Solver().check(Query(told, goal))
+            assert answer.kind is alone.kind
+            if answer.model is not None:
+                assert terms.holds(told, answer.model)
+                assert not E.evaluate(goal, answer.model)
+
+
+def test_a_known_counterexample_answers_without_another_search(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    systems.setup()
+    m, n, s = map(systems.symbol, ("m", "n", "s"))
+    solver = Solver()
+    facts = tuple(E.ne(m, k) for k in range(3))
+    goals = [E.le(m + n, k) for k in range(-4, 4)]
+    assert all(solver.check(Query((*facts, E.eq(n, 3)), goal)).refuted for goal in goals)
+
+    def searched(*_: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(Search, "model", searched)
+    monkeypatch.setattr("verifier.solver.solver.implied", lambda *_: False)
+    for goal in goals:  # each by the one found for it, however many came after
+        assert solver.check(Query((E.eq(n, 3), *reversed(facts)), goal)).refuted
+    assert solver.check(Query((*facts, E.eq(s, 1)), E.le(m + n, 0))).refuted
 
 
 def test_a_branch_that_is_open_costs_no_proof(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -474,7 +474,7 @@ class Discharger:
     def _never_runs(self, condition: Bool, obligation: Obligation) -> bool:
         """Whether a loop around an obligation has no iteration then: it fails where it matters."""
         facts = (*self.admitted, condition)
-        return any(self.solver.decide(facts, E.le(n, 0)) is True for n in obligation.trips)
+        return any(self.solver.follows(facts, E.le(n, 0)) for n in obligation.trips)
 
     def _unshown(self, obligation: Obligation) -> str:
         """Why a failure that no size can mend may come of a rank that nothing suggests.

@@ -52,7 +52,7 @@ def weakest(
     found = _eliminated(broken, given, solver)
     if found is not None:
         clauses = [_without_excluded(E.not_(case), given, solver) for case in found]
-        needed = [clause for clause in clauses if solver.decide(given, clause) is not True]
+        needed = [clause for clause in clauses if not solver.follows(given, clause)]
         return Weakest(E.and_(*needed), exact)
     tried = _tried(goal, local, given, solver, exact=exact)
     return tried or _on_more_programs(goal, (*given, *local), solver)
@@ -103,14 +103,14 @@ def of_inputs(demands: Iterable[Bool], solver: Solver) -> tuple[Bool, ...]:
 
 def _eliminated(formula: Bool, given: tuple[Bool, ...], solver: Solver) -> list[Bool] | None:
     private = [s for s in formula.free() if s.origin not in E.GIVEN]
-    return exists(formula, private, lambda factor: solver.decide(given, E.ge(factor, 1)) is True)
+    return exists(formula, private, lambda factor: solver.follows(given, E.ge(factor, 1)))
 
 
 def _without_excluded(clause: Bool, given: tuple[Bool, ...], solver: Solver) -> Bool:
     """The clause without the alternatives that no input has."""
     if clause.kind is not E.BoolKind.OR:
         return clause
-    return E.or_(*(a for a in clause.args if solver.decide(given, E.not_(a)) is not True))
+    return E.or_(*(a for a in clause.args if not solver.follows(given, E.not_(a))))
 
 
 # ------------------------------------------------------------------ where there is no formula
@@ -194,7 +194,7 @@ def _without_known(term: Bool, given: tuple[Bool, ...], solver: Solver) -> Bool:
     kept = list(term.args) if term.kind is E.BoolKind.AND else [term]
     for part in reversed(kept[:]):
         rest = [other for other in kept if other is not part]
-        if solver.decide((*given, *rest), part) is True:
+        if solver.follows((*given, *rest), part):
             kept = rest
     return E.and_(*kept)
 

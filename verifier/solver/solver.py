@@ -25,11 +25,11 @@ from verifier.symbolic.trace import LATE
 if TYPE_CHECKING:
     from verifier.solver.z3backend import Backend
 
+_FIRST_STEPS = 15  # of a proof, before a counterexample is looked for
 _DECIDE_STEPS = 60
 _SEARCHED = 400  # facts looked at before Z3 is asked
 _MENDED = 200  # and to mend a model of Z3's of a part of them
 _LAST = 15_000  # and where Z3 does not know
-_MODELS = 6  # counterexamples remembered, the latest last
 _MEANT = {Z3Kind.SAT: AnswerKind.REFUTED, Z3Kind.UNSAT: AnswerKind.PROVED}
 
 
@@ -59,8 +59,8 @@ class Solver:
         self._facts = FactCache()
         self._memo: dict[Query, Answer] = {}
         self._decided: dict[tuple[tuple[Bool, ...], Bool], bool | None] = {}
+        self._implied: dict[tuple[tuple[Bool, ...], Bool], bool] = {}
         self._backend: Backend | None = None
-        self._models: list[Model] = []
         self._search = Search()
         self._witnesses = Witnesses(self._search)
         #: the last ones by what they refuted, in the symbols of prepared facts
@@ -127,6 +127,22 @@ class Solver:
             witnesses.look(facts, condition)
         return None
 
+    def follows(self, facts: tuple[Bool, ...], condition: Bool) -> bool:
+        """Whether :meth:`decide` finds that the facts imply a condition; what excludes it is not
+        asked for."""
+        if condition is TRUE or condition is FALSE:
+            return condition is TRUE
+        key = (facts, condition)
+        if key not in self._implied:
+            self._implied[key] = self._proves(facts, condition)
+        return self._implied[key]
+
+    def _proves(self, facts: tuple[Bool, ...], condition: Bool) -> bool:
+        _, fails = self._witnesses.sides(facts, condition)
+        if fails or E.not_(condition) in facts:
+            return condition in facts
+        return condition in facts or implied(self._facts.get(facts), condition, _DECIDE_STEPS)
+
     def close(self, goal: Bool, facts: tuple[Bool, ...]) -> Bool | None:
         """A simple condition on inputs and grid alone that, with the facts, implies ``goal``."""
         return closed(goal, facts)
@@ -157,11 +173,13 @@ class Solver:
         known = self._recall(query)
         if known is not None:
             return self._admissible(query, Answer(AnswerKind.REFUTED, Tier.SEARCH, known))
-        if (cheaply or not self._in_time()) and implied(ready, query.goal):
+        if cheaply and implied(ready, query.goal, _FIRST_STEPS):
             return Answer(AnswerKind.PROVED, Tier.RANGE)
         if not self._in_time():
+            if implied(ready, query.goal):
+                return Answer(AnswerKind.PROVED, Tier.RANGE)
             return Answer(AnswerKind.OUT_OF_BUDGET, Tier.RANGE, reason=LATE)
-        answer = self._authority(query, ready, goal)
+        answer = self._authority(query, ready, goal, cheaply=cheaply)
         return self._admissible(query, answer)
 
     def _in_time(self) -> bool:
@@ -175,8 +193,11 @@ class Solver:
             self.statistics.z3_times = self._backend.times
         return self._backend
 
-    def _authority(self, query: Query, ready: FactSet, goal: Bool) -> Answer:
-        """A short search for a model, then Z3 on the prepared facts, then a long search."""
+    def _authority(
+        self, query: Query, ready: FactSet, goal: Bool, *, cheaply: bool = False
+    ) -> Answer:
+        """A short search for a model, a proof by bounds if one is wanted, Z3 on the prepared facts,
+        then a long search."""
         prepared = ready.prepared
         negated = E.not_(goal)
         near = prepared.facts if goal is FALSE else terms.connected(prepared.facts, goal)
@@ -190,10 +211,13 @@ class Solver:
             model = self._completed(query, prepared, {**(apart.model or {}), **env})
             if model is not None:
                 return Answer(AnswerKind.REFUTED, Tier.SEARCH, model)
+        resisted = self._search.resisted
+        if cheaply and implied(ready, query.goal):
+            return Answer(AnswerKind.PROVED, Tier.RANGE)
         backend = self._z3()
         outcome = backend.check(
             relevant,
-            self._search.resisted,
+            resisted,
             lambda near: self._search.model(relevant, (near,), _MENDED),
         )
         if outcome.kind is Z3Kind.UNSAT or self._rest(others).proved:  # they contradict each other
@@ -229,22 +253,8 @@ class Solver:
 
     def _recall(self, query: Query) -> Model | None:
         """An earlier counterexample that is one of this query too."""
-        if not self._models:
-            return None
-        every = [*query.facts, query.goal]
-        syms = terms.symbols(every)
-        names = [name for term in every for name in term.flags()]
-        for position in range(len(self._models) - 1, -1, -1):
-            model: dict[str, int | bool] = {s.name: terms.default(s) for s in syms}
-            model.update(dict.fromkeys(names, False))
-            model.update((k, v) for k, v in self._models[position].items() if k in model)
-            try:
-                if not E.evaluate(query.goal, model) and terms.holds(query.facts, model):
-                    self._models.append(self._models.pop(position))
-                    return {name: model[name] for name in sorted(model)}
-            except E.EvaluationError:
-                continue
-        return None
+        found = self._witnesses.refuting(query.facts, query.goal)
+        return None if found is None else _values(found, [*query.facts, query.goal])
 
     def _completed(
         self, query: Query, prepared: Prepared, env: Mapping[str, int | bool]
@@ -274,9 +284,8 @@ class Solver:
             return None
         wanted = {sym.name for sym in named}
         wanted.update(name for term in every for name in term.flags())
-        found = {name: model[name] for name in sorted(wanted)}
-        self._models = [*self._models[1 - _MODELS :], found]
-        return found
+        self._witnesses.remember(terms.symbols([*prepared.facts, *every]), model)
+        return {name: model[name] for name in sorted(wanted)}
 
     def _rest(self, facts: tuple[Bool, ...]) -> Answer:
         """Values for facts that have nothing to do with the goal."""
@@ -285,12 +294,17 @@ class Solver:
         query = Query(facts, FALSE, exact=False)
         found = self._memo.get(query)
         if found is None:
-            env: Mapping[str, int | bool] | None = self._search.model(facts)
             kind = AnswerKind.REFUTED
+            known = self._witnesses.refuting(facts, FALSE)
+            env: Mapping[str, int | bool] | None = (
+                self._search.model(facts) if known is None else _values(known, facts)
+            )
             if env is None:
                 outcome = self._z3().check(facts)
                 env = outcome.env
                 kind = _MEANT.get(outcome.kind, AnswerKind.UNKNOWN)
+            if known is None and env is not None:
+                self._witnesses.remember(terms.symbols(facts), env)
             found = self._memo[query] = Answer(kind, Tier.Z3, env)
         return found
 
@@ -352,6 +366,13 @@ class Solver:
         if broken is TRUE:
             return True
         return self._z3().check([E.not_(broken)]).kind is Z3Kind.UNSAT
+
+
+def _values(found: E.Evaluation, every: Sequence[Bool]) -> Model:
+    """The values of all symbols and flags of some terms, by name."""
+    model: dict[str, int | bool] = {s.name: found.symbol(s) for s in terms.symbols(every)}
+    model.update((name, found.flag(name)) for term in every for name in term.flags())
+    return dict(sorted(model.items()))
 
 
 def _is_open(fact: Bool) -> bool:

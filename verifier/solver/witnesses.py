@@ -1,4 +1,4 @@
-"""Inputs that are at hand: a question that two of them answer differently needs no proof.
+"""Inputs that are at hand: a question that they answer needs no proof.
 
 Most conditions that a kernel branches on are not settled by what is known, and a proof that fails
 costs most. So some assignments are kept; those that meet all facts of a path show at once what does
@@ -7,6 +7,8 @@ made of another one by repair (:mod:`verifier.solver.search`), within a budget. 
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
 
 from verifier.solver import terms
 from verifier.solver.search import Search
@@ -19,6 +21,8 @@ _MOST = 32
 _NEAR, _FAR = 100, 1000
 #: searches at most that are left out after one was in vain
 _PAUSE = 31
+#: counterexamples that are kept, the latest used last
+_SHOWN = 48
 #: fact sets whose assignments are remembered
 _REMEMBERED = 512
 #: sizes of inputs, by the number of the assignment
@@ -109,6 +113,24 @@ class Witnesses:
         self._pool = [_Assignment(number, {}, {}) for number in range(len(_SIZES))]
         self._mending, self._looking = _Patience(), _Patience()
         self._found: dict[tuple[Bool, ...], list[_Assignment]] = {}
+        #: what refuted something, or met facts that had to be met
+        self._shown: list[_Assignment] = []
+
+    def remember(self, symbols: Iterable[Sym], env: Mapping[str, int | bool]) -> None:
+        """Keep values that answered one question: they often answer others."""
+        values = {symbol: int(env[symbol.name]) for symbol in symbols if symbol.name in env}
+        flags = {name: value for name, value in env.items() if isinstance(value, bool)}
+        self._shown = [*self._shown[1 - _SHOWN :], _Assignment(0, values, flags)]
+
+    def refuting(self, facts: Sequence[Bool], goal: Bool) -> E.Evaluation | None:
+        """Values that are at hand which meet the facts and break a goal."""
+        wanted = frozenset(facts)
+        for position in range(len(self._shown) - 1, -1, -1):
+            one = self._shown[position]
+            if one.holds(goal) is False and one.meets(wanted):
+                self._shown.append(self._shown.pop(position))
+                return one
+        return None
 
     def sides(self, facts: tuple[Bool, ...], condition: Bool) -> tuple[bool, bool]:
         """Whether a condition holds for one that meets the facts, and whether it fails for one."""
