@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from typing import Final
 
 from msgspec import Struct
@@ -183,8 +184,7 @@ class Along:
         formula = self._at(self.everywhere[0], by, end)
         if formula is TRUE or formula is FALSE:
             return formula
-        shown = [self._sampled(filling, number, last=True) for number in _TILES]
-        if shown.count(True) < 2:
+        if not self._shown(filling, last=True):
             return FALSE
         there = E.Substitution({_symbol(tiles): E.from_atom(filling.quotient)})
         return E.or_(E.lt(E.from_atom(filling.quotient), 1), there.bool(formula))
@@ -195,7 +195,7 @@ class Along:
 
     def complete(self, filling: Filling) -> bool:
         """Whether all of the dimension is read where tiles fill it, as far as samples show."""
-        return [self._sampled(filling, tiles, last=False) for tiles in _TILES].count(True) >= 2
+        return self._shown(filling, last=False)
 
     def falls_short_of_a_step(self, read: Access) -> bool:
         """Whether reads on plain numbers end less than a step of a walk before the dimension.
@@ -216,6 +216,11 @@ class Along:
         put = E.Substitution({self._symbol: E.const(index)})
         return put.bool(self.everywhere[0]) is TRUE
 
+    def _shown(self, filling: Filling, *, last: bool) -> bool:
+        """Whether two samples show it; the others need no look then."""
+        shown = (tiles for tiles in _TILES if self._sampled(filling, tiles, last))
+        return len(list(islice(shown, 2))) == 2
+
     def _sampled(self, filling: Filling, tiles: int, last: bool) -> bool:
         return all(self._sample(filling, tiles, other, last) for other in _OTHERS)
 
@@ -234,9 +239,17 @@ class Along:
         if not extent.is_const or extent.const < 1:
             return False
         looked = range(extent.const - 1, extent.const - 2 if last else -1, -1)
-        return all(
-            E.Substitution({symbol: E.const(k)}).bool(formula) is TRUE for k in _spread(looked)
-        )
+        return all(_holds(formula, symbol, index) for index in _spread(looked))
+
+
+def _holds(formula: Bool, symbol: Sym, value: int) -> bool:
+    """Whether a formula of one symbol is true for a value of it, whatever its flags are."""
+    if formula.flags():
+        return E.Substitution({symbol: E.const(value)}).bool(formula) is TRUE
+    try:
+        return bool(E.evaluate(formula, {symbol.name: value}))
+    except E.EvaluationError:
+        return False
 
 
 def _spread(indices: range) -> range:

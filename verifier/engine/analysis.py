@@ -121,7 +121,7 @@ def _file(request: report.FileRequest, memo: Memo | None, project: Project) -> r
     errors: list[report.FileError] = []
     footprint.note_whole(str(path))
     try:
-        module = project.module(path)
+        module = project.module(path, keep_syntax=True)
     except SourceError as error:
         return report.FileResult(request.path, errors=(_unreadable(error),))
     for syntax in module.errors:

@@ -395,8 +395,8 @@ class Project:
         errors = [m for m in self._modules.values() if isinstance(m, SourceError)]
         return tuple(sorted(errors, key=lambda e: (e.path, e.line)))
 
-    def module(self, path: Path) -> Module:
-        """The module in file ``path``.
+    def module(self, path: Path, *, keep_syntax: bool = False) -> Module:
+        """The module in file ``path``; ``keep_syntax`` as for :class:`Module`, if it is new.
 
         Raises:
             SourceError: the file cannot be read or decoded. Bad syntax is in ``Module.errors``.
@@ -405,14 +405,14 @@ class Project:
         footprint.note_file(key)
         if key not in self._modules:
             try:
-                self._modules[key] = self._made(path, key)
+                self._modules[key] = self._made(path, key, keep_syntax)
             except SourceError as error:
                 self._modules[key] = error
         return self._get(key)
 
-    def _made(self, path: Path, key: str) -> Module:
+    def _made(self, path: Path, key: str, keep_syntax: bool) -> Module:
         if self._kept is None:
-            return Module(path, self.sources.text(path).text)
+            return Module(path, self.sources.text(path).text, keep_syntax=keep_syntax)
         known = self._kept.get((key, self.sources.digest(key)))
         if known is None:
             text = self.sources.text(path).text

@@ -83,7 +83,9 @@ def _known(vm: VM, p: Parameter, symbol: Expr) -> int | None:
             return rank
         if known is None:
             possible.append(rank)
-    return possible[0] if len(possible) == 1 else None
+        if len(possible) > 1:
+            return None
+    return possible[0] if possible else None
 
 
 def _likely(vm: VM, p: Parameter, symbol: Expr, least: int) -> int:
