@@ -162,10 +162,7 @@ def _coverage(rows: list[tuple[str, str, str | None, str]], format_: str) -> Non
     elif format_ == "markdown":
         _markdown(
             ("Fact", "States", "Enforced by", "Why not"),
-            [
-                (fact, text, f"`{rule}`" if rule else "", "" if rule else why)
-                for fact, text, rule, why in rows
-            ],
+            [(fact, text, f"`{rule}`" if rule else "", why) for fact, text, rule, why in rows],
         )
     else:
         from verifier.report.text import words
@@ -173,7 +170,8 @@ def _coverage(rows: list[tuple[str, str, str | None, str]], format_: str) -> Non
         widest = max((len(fact) for fact, _, _, _ in rows), default=0)
         lines: list[tuple[Line, list[tuple[str, str]]]] = []
         for fact, text, rule, why in rows:
-            verdict = [(rule, "ok")] if rule else words(why, "dim")
+            verdict = [(rule, "ok")] if rule else []
+            verdict += words(why, "dim")
             lines.append(
                 ([(f"{fact:<{widest}}  ", "key")], [*words(text), ("->", "dim"), *verdict])
             )

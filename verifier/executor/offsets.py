@@ -123,7 +123,8 @@ def _pattern(tensor: Located, view: View, given: dict[str, Any]) -> Gather:
         return _somewhere(shape, dtype)
     total: Any = np.full(shape, start, np.int64)
     # runtime offsets count in units of the indirect dimension of the tensor
-    unit = template.strides[dim] if template.strides else 1
+    strides = _whole_strides(tensor) or template.strides
+    unit = strides[dim] if strides else 1
     skipped = -1
     if vector is not None:
         flat = _numbers(vector).reshape(-1)
@@ -145,6 +146,20 @@ def _pattern(tensor: Located, view: View, given: dict[str, Any]) -> Gather:
             lie[k] = count
             total = total + (np.arange(count, dtype=np.int64) * step).reshape(lie)
     return _inside(np.broadcast_to(total, shape), template.elements, dtype, memory.name)
+
+
+def _whole_strides(tensor: Located) -> tuple[int, ...]:
+    """The strides of a whole tensor in the shape that it was given; empty if it is a part."""
+    place, template = tensor.place, tensor.memory.template
+    if place is None or place.dtype != template.dtype:
+        return ()
+    total = 1
+    strides: list[int] = []
+    for size in reversed(place.shape):
+        strides.insert(0, total)
+        total *= size
+    whole = total == template.elements and place.offset == 0
+    return place.strides if whole and place.strides == tuple(strides) else ()
 
 
 def _somewhere(shape: tuple[int, ...], dtype: str) -> Gather:

@@ -300,12 +300,20 @@ def _ap(machine: Machine, view: View, call: Call) -> object:
 
 
 def _offset_unit(view: View, arguments: _Arguments) -> Expr | None:
-    """How many elements a scalar offset counts by (NKI-X45); None where that is not known."""
+    """How many elements a scalar offset counts by (NKI-X45); None where that is not known.
+
+    It is the tensor's stride along a dimension: of a whole tensor in another shape, of that shape.
+    """
     axis = arguments.value("indirect_dim")
     dim = 0 if axis is None else axis.const if isinstance(axis, Expr) and axis.is_const else None
-    if dim is None or not 0 <= dim < len(view.storage.shape):
+    shape = view.storage.shape
+    if view.frame != shape:
+        if not views.is_whole(view):
+            return None
+        shape = view.shape
+    if dim is None or not 0 <= dim < len(shape):
         return None
-    return product(view.storage.shape[dim + 1 :])
+    return product(shape[dim + 1 :])
 
 
 def _check_offsets(machine: Machine, view: View, arguments: _Arguments) -> object:
