@@ -201,7 +201,7 @@ def slots(chip: Chip, lane: Expr, channels: Expr) -> Expr:
     return places.channels_per_lane(chip.lanes, lane, channels)
 
 
-@lru_cache(maxsize=4096)  # each tensor is asked against every other that may meet it
+@lru_cache  # each tensor is asked against every other that may meet it
 def block(chip: Chip, tensor: LocalTensor) -> Block:
     """The place of a local tensor (ADR-08)."""
     start_lane = lane_of(chip, tensor)

@@ -201,8 +201,7 @@ class ConcreteMachine(Numbering):
         self.stores = Stores(self.meet, self.blank_trace) if Stored in self.rules.monitors else None
         self._accused: list[tuple[Rule, Storage]] = []  # results: what becomes of them decides
         known = plans if plans is not None else Plans()
-        self.plans, self.kept = known.calls, known.kept
-        self._templates = known.templates
+        self.plans, self.kept, self._templates = known.calls, known.kept, known.templates
         heard = frozenset(self.rules.monitors)
         #: whether it matters which elements were written
         self.tracks = bool(heard & TRACKED_EVENTS)
