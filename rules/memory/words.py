@@ -86,7 +86,7 @@ def region(access: Access) -> str:
         return ""  # the mask says more than any range
     for dimension, extent in enumerate(access.view.frame):
         ends = reach(access, dimension)
-        if ends is None:
+        if ends is None or _is_chosen(access, dimension):
             continue
         start, end = ends
         gaps = _has_gaps(access, dimension)
@@ -96,6 +96,15 @@ def region(access: Access) -> str:
         some = "some of " if gaps else ""
         parts.append(f"{some}{name} {pretty(start)} to {pretty(end - 1)}")
     return ", ".join(parts)
+
+
+def _is_chosen(access: Access, dimension: int) -> bool:
+    """Whether conditions say which iterations write, and so which of all that they could."""
+    loops = {loop.symbol for loop in access.loops}
+    loops.intersection_update(access.view.coords[dimension].free())
+    return any(
+        not loops.isdisjoint(part.free()) for part in (*access.operation.path, *access.given)
+    )
 
 
 def _has_gaps(access: Access, dimension: int) -> bool:

@@ -312,3 +312,13 @@ def test_elements_counted_from_the_start_are_no_dimension() -> None:
     kernel.returns(out)
     (check,) = unwritten_outputs(kernel.trace, TRN2)
     assert check.message.endswith(": only some of elements 0 to 718 are stored")
+
+
+def test_what_a_condition_on_the_index_leaves_out_is_not_said_to_be_stored() -> None:
+    kernel = Kernel()
+    out = kernel.output("out", (E.const(512), E.const(24)))
+    with kernel.loop("i", E.const(4)) as i, kernel.when(E.lt(i, 2)):
+        kernel.write(kernel.view(out, (i * 128, E.const(128)), (E.const(0), E.const(24))))
+    kernel.returns(out)
+    (check,) = unwritten_outputs(kernel.trace, TRN2)
+    assert check.message.endswith("not all of it is written")
