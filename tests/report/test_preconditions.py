@@ -358,7 +358,7 @@ def test_what_is_asserted_assumed_and_taken_stands_beside_the_condition() -> Non
         (120, "(it asserts rhs.shape[0] >= 96; it assumes n >= 0 and k >= 0; it takes some dtypes"),
         (110, "(it asserts rhs.shape[0] >= 96; it assumes n >= 0 … it takes some dtypes only)"),
         (60, "(… it takes some dtypes only)"),
-        (40, "`gemm` is right on trn2, for some dtypes, exactly when"),
+        (40, "`gemm` is right on trn2 for some dtypes exactly when"),
     ):
         printed = " ".join(shown(full.render, Options(width=width), report).split())
         assert said in printed, printed

@@ -80,8 +80,7 @@ def block_lines(
     shown += _fitted(where, asserted, options)
     if condition.dtypes and not options.verbose and _TAKES not in _plain(shown):
         on = f" on {' and '.join(diagnostic.targets)}" if diagnostic.targets else ""
-        opening = opening.replace(f"right{on}", f"right{on}, for some dtypes,", 1)
-        opening = opening.replace(",,", ",")
+        opening = opening.replace(f"right{on}", f"right{on} for some dtypes", 1)
     lines = [*wrap(head, words(opening, "message"), options.width, indent=_INDENT), *shown]
     for file in files:
         lines += wrap([("      ", ""), ("also in ", "dim")], [(file, "")], options.width)
