@@ -129,3 +129,44 @@ def test_a_tighter_warning_of_the_same_size_replaces_no_silent_error(tmp_path: P
         ("cols <= 30427", False),
         ("cols <= 102400", True),
     }
+
+
+#: with one column too few the slice that is filled is empty, which a compiler refuses; with three
+#: too few it fills all but one, which is then summed without a word
+PADDED = """\
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def padded(x):
+    rows, cols = x.shape
+    assert rows == 40 and 2 <= cols <= 2000
+    wide = (cols + {quad} - 1) // {quad} * {quad}
+    out = nl.ndarray((40, 1), dtype=nl.float32, buffer=nl.shared_hbm)
+    t = nl.ndarray((40, wide), dtype=nl.float32, buffer=nl.sbuf)
+    if wide > cols:
+        nisa.memset(dst=t[:, cols + {skipped} : wide], value=0.0)
+    nisa.dma_copy(dst=t[:, 0:cols], src=x)
+    s = nl.ndarray((40, 1), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.tensor_reduce(dst=s, op=nl.add, data=t.reshape((40, wide // {quad}, {quad})), axis=(1, 2))
+    nisa.dma_copy(dst=out, src=s)
+    return out
+"""
+
+
+def test_a_condition_that_replaces_a_silent_one_is_silent(tmp_path: Path) -> None:
+    """``cols % 2 == 0`` is simpler than either of both conditions beside the other."""
+    (condition,) = _conjuncts(tmp_path, PADDED.format(quad=4, skipped="cols % 2"))
+    assert (condition.text, condition.silent) == ("cols % 2 == 0", True)
+    assert condition.rule == "uninitialised-read"
+    # an example of what goes wrong silently, not of the empty slice
+    assert condition.witness is not None and condition.witness["x.shape"] == [40, 5]
+
+
+def test_a_condition_of_which_a_compiler_always_tells_is_not(tmp_path: Path) -> None:
+    """Wherever a column is not filled, the slice that should fill it is empty."""
+    (condition,) = _conjuncts(tmp_path, PADDED.format(quad=2, skipped="cols % 2"))
+    assert (condition.text, condition.silent) == ("cols % 2 == 0", False)
+    assert condition.rule == "slice-bounds"

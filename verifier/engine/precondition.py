@@ -58,6 +58,8 @@ class Conditions(Struct):
     known: tuple[Bool, ...]
     memory: int | None = None
     items: list[Item] = field(default_factory=list)
+    #: the same as each verdict came to need it, before they are brought into one form
+    demands: list[Item] = field(default_factory=list)
     dtypes: list[Item] = field(default_factory=list)
     #: both, in an order in which Python can evaluate them
     all: list[Item] = field(default_factory=list)
@@ -80,6 +82,7 @@ class Conditions(Struct):
                 self.unconditional = True
             elif verdict.kind is not VerdictKind.PROVED or verdict.precondition is not None:
                 self._take(position, verdict)
+        self.demands = self.items
         types = [item for item in self.items if self.demands_dtypes(item)]
         rest = [item for item in self.items if item not in types]
         self.items = []
@@ -121,7 +124,7 @@ class Conditions(Struct):
         for item in items:
             (mild if all(self.verdicts[p].obligation.mild for p in item.of) else grave).append(item)
         found = Normal(known, self.solver).form(grave)
-        loud = [item for item in found if not any(map(self.unheard, item.each()))]
+        loud = [item for item in found if not self.unheard(item, found)]
         if not mild:
             return found
         beside = Normal((*known, *(item.condition for item in found)), self.solver).form(mild)
@@ -153,7 +156,39 @@ class Conditions(Struct):
         self.hopeless.add(position)
         self.unconditional = True
 
-    def unheard(self, side: Sequence[int]) -> list[int]:
+    def unheard(self, item: Item, items: Sequence[Item]) -> list[int]:
+        """Of the verdicts that one of ``items`` stands for, those of which nobody is told.
+
+        A condition that is simplified beside the others excludes what they exclude, too, and may
+        replace them: what it stands for is what goes wrong where it alone is broken, and not only
+        what it came of.
+        """
+        found = [p for side in item.each() for p in self._silent(side)]
+        silent = [one for one in self.demands if self._silent(one.of)]
+        if found or not silent:
+            return found
+        others = (other.condition for other in items if other is not item)
+        facts = (*self.known, *others, *self.told(), E.not_(item.condition))
+        model = self.solver.check(Query(facts, E.and_(*_stated(silent)))).model
+        if model is None:
+            return []
+        broken = [one for one in silent if is_met(one.condition, model) is False]
+        return [p for one in broken for p in one.of if self._breaks(p, facts)]
+
+    def told(self) -> Iterator[Bool]:
+        """What inputs meet of which no compiler tells anything."""
+        for demand in self.demands:
+            of = [self.verdicts[position].obligation for position in demand.of]
+            if not any(obligation.mild or obligation.rule.silent for obligation in of):
+                yield demand.condition
+
+    def _breaks(self, position: int, facts: tuple[Bool, ...]) -> bool:
+        """Whether inputs with ``facts``, which break a condition, break what it stands for."""
+        verdict = self.verdicts[position]
+        query = Query((*facts, *verdict.obligation.local_facts), verdict.obligation.check.predicate)
+        return verdict.exact or self.solver.refute(query).refuted
+
+    def _silent(self, side: Sequence[int]) -> list[int]:
         """Of verdicts on what the same inputs break, those of which nobody is told: a compiler
         that refuses the kernel tells, a warning does not."""
         silent = [p for p in side if self.verdicts[p].obligation.rule.silent]
@@ -311,9 +346,11 @@ def _own_name(run: Run, size: str) -> str:
 
 
 def _conjunct(found: Conditions, item: Item, names: Mapping[Sym, str]) -> report.Conjunct:
-    unheard = [p for side in item.each() for p in found.unheard(side)]
+    unheard = found.unheard(item, found.all)
     verdicts = [found.verdicts[position] for position in dict.fromkeys((*unheard, *item.of))]
-    shown, model = _witness(found, item, verdicts)
+    shown, model = _witness(found, item, verdicts, tuple(found.told()) if unheard else ())
+    if model is None and unheard:
+        shown, model = _witness(found, item, verdicts)
     check, rule = shown.obligation.check, shown.obligation.rule
     first = diagnostics.span(check.span)
     needs = [
@@ -354,14 +391,15 @@ def _of_rank(only: RankOnly) -> report.Conjunct:
 
 
 def _witness(
-    found: Conditions, item: Item, verdicts: Sequence[Verdict]
+    found: Conditions, item: Item, verdicts: Sequence[Verdict], told: tuple[Bool, ...] = ()
 ) -> tuple[Verdict, Model | None]:
     """An obligation that fails for an input which meets all other conditions, and that input.
 
-    Conditions that have no value without this one are not among the others.
+    Conditions that have no value without this one are not among the others. ``told``: what else
+    the input meets, so that nothing but this obligation tells of it.
     """
     broken = E.not_(item.condition)
-    beside = [*found.known, *_evaluable_without(found, item), broken]
+    beside = [*found.known, *told, *_evaluable_without(found, item), broken]
     for verdict in verdicts:
         obligation = verdict.obligation
         trips = obligation.trips or found.run.trips()
