@@ -201,7 +201,7 @@ _WHY: Final[dict[str, dict[str, str]]] = {
         "NGA": "05",
         "DTR": "12 13",
         "DCP": "03",
-        "L": "25 49 52",
+        "L": "49 52",
         "LP": "14 15",
         "IOT": "05",
         "TRN": "10",
@@ -278,6 +278,11 @@ _WHY: Final[dict[str, dict[str, str]]] = {
 PARTLY: Final[dict[str, str]] = {
     "NKI-G31": "not of `is None` and `is not None`, which released kernels of every version use",
     "NKI-G35": "in NKI 0.2 only: released kernels of 0.3 and later call kernels",
+    "NKI-L25": "not of what large integers lose in 0.3 to 0.5, which hangs on their values",
+    **dict.fromkeys(
+        ("NKI-LP02", "NKI-E32"),
+        "not of a tile on chip that each iteration writes anew before it reads it",
+    ),
     **dict.fromkeys(
         ("NKI-LP13", "NKI-E19"),
         "not of an `if` that the trace settles: released kernels use its tiles",

@@ -480,8 +480,11 @@ register(
         silent=True,
         reason=(
             "`nl.affine_range` lets the Beta 1 compiler run iterations in any order and side by "
-            "side; only sums into one tile may be carried. Program instances of a grid have no "
-            "order either: two that store to one place leave a random winner."
+            "side; only sums into one tile may be carried. A tile on chip from outside the loop "
+            "that each iteration writes anew before it reads it is taken to be the iteration's "
+            "own, although the compiler may ask for the index where it is written. Program "
+            "instances of a grid have no order either: two that store to one place leave a random "
+            "winner."
         ),
         facts=("NKI-LP02", "NKI-E32", "NKI-L65", "NKI-BAR03", "PPL-B13"),
         on=On.TRACE,

@@ -111,12 +111,23 @@ FUNCTIONS: Final = (
         out="bfloat16[128, 96]",
     )._replace(body="#bare\nu = nl.load(b)\nnl.store(out, nl.load_transpose2d({{u||b}}))"),
     Row(
+        "operand-buffers",
+        "L25",
+        "a: bfloat16[96, 40], b: bfloat16[96, 72]",
+        "float32[40, 72]",
+        "#bare\nt = nl.load(a)\nu = nl.load(b)\np = nl.matmul(t, u, transpose_x=True)\n"
+        "q = {{nl.copy(p)||nl.ndarray((40, 72), dtype=nl.float32, buffer=nl.sbuf)}}\n"
+        "{{||nisa.tensor_copy(dst=q, src=p)}}\nnl.store(out, q)",
+        "0.5",
+    ),
+    Row(
         "language-matmul",
         "L27",
         "a: bfloat16[40, 40], b: bfloat16[40, 72]",
         "bfloat16[40, 72]",
         "#bare\nt = nl.load(a)\nu = nl.load(b)\n"
         "nl.store(out, nl.copy(nl.matmul(t, u, transpose_x={{False||True}})))",
+        "0.6",
     ),
     Row(
         "language-matmul",

@@ -54,6 +54,8 @@ class In(Struct, frozen=True):
     since: str = ""
     #: those before that generation
     before: tuple[Buffer, ...] = ()
+    #: how grave another one is before that generation, if less than from it on
+    severity: str | None = None
 
 
 class Types(Struct, frozen=True):

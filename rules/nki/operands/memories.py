@@ -40,9 +40,10 @@ def _operand_buffers(op: Operation, target: Target) -> Iterator[Check]:
         if role.memories is None or view is None:
             continue
         hint: tuple[str, ...] = ()
-        facts, buffers = role.memories.facts, role.memories.buffers
+        facts, buffers, severity = role.memories.facts, role.memories.buffers, None
         if _earlier(op, role):
             buffers = role.memories.before
+            severity = role.memories.severity if view.buffer.on_chip else None
         if view.buffer.off_chip:
             message = f"{role.name} is in HBM, where compute engines cannot reach it"
             hint = ("copy it to an SBUF tile with nisa.dma_copy first",)
@@ -52,7 +53,9 @@ def _operand_buffers(op: Operation, target: Target) -> Iterator[Check]:
             hint = ("copy it to SBUF with nisa.tensor_copy on the Vector Engine first",)
         else:
             message = f"{role.name} has to be on chip"
-        found = kit.buffer_check(op, role.name, view, buffers, message, *facts, help=hint)
+        found = kit.buffer_check(
+            op, role.name, view, buffers, message, *facts, help=hint, severity=severity
+        )
         if found is not None:
             yield found
     if kit.engine(op) is Engine.GPSIMD:
@@ -114,6 +117,7 @@ register(
         facts=(
             "N07",
             "N09",
+            "L25",
             "L56",
             "BUF07",
             "CPY03",

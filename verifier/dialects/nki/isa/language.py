@@ -10,7 +10,9 @@ from verifier.dialects.nki.isa.families import language
 from verifier.dialects.nki.isa.operators import ON_BITS
 from verifier.dialects.nki.isa.shared import (
     DRAWS,
+    ON_CHIP,
     PROBABILITY,
+    SBUF,
     decides,
     filled,
     folded_over,
@@ -219,7 +221,8 @@ LANGUAGE_COPY: Final = language(
     "copy",
     "x in another tile",
     ("src*, |, mask=None, dtype=None, **", "x*, dtype=None"),
-    tile("x", on_chip("NKI-L56")),
+    # copies between memories are a known issue of 0.3 to 0.5, said to be unsupported
+    tile("x", In(ON_CHIP, ("NKI-L25", "NKI-L56"), "0.6", SBUF, "warning")),
     tile("src"),
     reads=(moved("src"), moved("x")),
     engine=Engine.VECTOR,
