@@ -411,6 +411,8 @@ TWINS: Final[Mapping[str, tuple[Twin, ...]]] = {
         _both("E33", _MASKED, "column % 4 < 2", "column < 2"),
         _both("E33", _MASKED, "tile > 0.0", "column < 40"),
         _both("X64", _MASKED, "(row < 3) | (column < 2)", "(row < 3) & (column < 2)"),
+        _both("X64", _MASKED, "(row < 3) and (column < 2)", "(row < 3) & (column < 2)"),
+        _both("X64", _MASKED, "3 <= column < 20", "(3 <= column) & (column < 20)"),
     ),
     "operand-buffers": (_both("N09", "nl.store(out, nl.exp($))", "x", "nl.load(x)"),),
     "beta1-mixed-indexing": (_both("E35", _PART, "row, 0:40", "row, column"),),

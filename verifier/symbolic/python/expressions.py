@@ -147,7 +147,16 @@ def _junction(
 ) -> object:
     """``value and rest`` (``stops`` False) or ``value or rest``."""
     if isinstance(value, IndexMask):
-        return vm.unfollowed("`and`/`or` on a mask is not followed", node.span)
+        vm.check(
+            "beta1-mask",
+            E.FALSE,
+            node.span,
+            "masks are joined by `&`",
+            "`and`, `or` and chained comparisons ask for one truth value of a whole mask",
+            facts=("NKI-X64",),
+            help=("join the comparisons by `&`, each in parentheses",),
+        )
+        return vm.binary("|" if stops else "&", value, rest(), node.span)
     if isinstance(value, Opaque) and not value.harmless:
         value = vm.unknown_bool(f"a condition depends on {value.reason}", node.span)
     test = vm.truth(value, node.span)
