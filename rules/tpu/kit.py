@@ -201,22 +201,24 @@ def slots(chip: Chip, lane: Expr, channels: Expr) -> Expr:
     return places.channels_per_lane(chip.lanes, lane, channels)
 
 
-@lru_cache  # each tensor is asked against every other that may meet it
 def block(chip: Chip, tensor: LocalTensor) -> Block:
     """The place of a local tensor (ADR-08)."""
-    start_lane = lane_of(chip, tensor)
-    start = tensor.address - start_lane * chip.local_bytes
-    length = places.extent_bytes(
-        chip, start_lane, tensor.shape, tensor.strides, tensor.dtype.itemsize
-    )
-    channels = tensor.shape[1]
+    lane = lane_of(chip, tensor)
+    return _place(chip, lane, tensor.address, tensor.shape, tensor.strides, tensor.dtype.itemsize)
+
+
+@lru_cache  # each tensor is asked against every other that may meet it
+def _place(
+    chip: Chip, lane: Expr, address: Expr, shape: Quad, strides: Quad, itemsize: Expr
+) -> Block:
+    """Of numbers alone: what is remembered keeps no tensor, with its bytes, from being freed."""
     return Block(
-        start_lane,
-        tensor.address,
-        start,
-        length,
-        slots(chip, start_lane, channels),
-        channels,
+        lane,
+        address,
+        address - lane * chip.local_bytes,
+        places.extent_bytes(chip, lane, shape, strides, itemsize),
+        slots(chip, lane, shape[1]),
+        shape[1],
     )
 
 

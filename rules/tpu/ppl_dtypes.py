@@ -111,7 +111,7 @@ def _matches(
     op: Operation, chip: Chip, same: SameType, mine: View, name: str, theirs: View
 ) -> Bool:
     if same.by is Match.WIDTH:
-        return E.eq(bits(mine.dtype), bits(theirs.dtype))
+        return mine.dtype.as_wide_as(theirs.dtype)
     if same.by is not Match.TYPE:
         return E.le(bits(mine.dtype), bits(theirs.dtype))
     other = described(op).role(name)

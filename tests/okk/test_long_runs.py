@@ -163,7 +163,7 @@ import ppl.language as pl
 
 
 @ppl.jit
-def doubled(y_ptr, x_ptr, n, trips):
+def doubled(y_ptr, x_ptr, n: pl.constexpr, trips):
     x = pl.gtensor([1, 1, 1, n], pl.GLOBAL, x_ptr)
     y = pl.gtensor([1, 1, 1, n], pl.GLOBAL, y_ptr)
     for i in range(trips):

@@ -33,7 +33,10 @@ def _checked(dtype: str, call: str) -> KernelReport:
 def test_a_number_of_steps() -> None:
     found = _checked("float32", "frsqrt(made, given, num_iter=n)")
     assert found.status == "conditional" and found.precondition is not None
-    assert [part.text for part in found.precondition.conjuncts] == ["n >= 1", "n <= 4"]
+    said = [part.text for part in found.precondition.conjuncts]
+    assert said[2:] == ["n >= 1", "n <= 4"]
+    # what is loaded and stored is as wide as `given` and `made`
+    assert [text[:21] for text in said[:2]] == ["x.dtype in (float32, ", "o.dtype in (float32, "]
 
 
 @pytest.mark.parametrize(("dtype", "call", "role"), [("int32", "fill(made, n)", "value")])

@@ -11,6 +11,7 @@ import os
 import random
 import re
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -167,8 +168,9 @@ KERNELS = [
 ]
 
 
-def _value(text: str, names: dict[str, int]) -> int:
-    return int(eval(text, {"__builtins__": {"min": min, "max": max}}, names))
+def _value(text: str, names: Mapping[str, Any]) -> int:
+    known = {"__builtins__": {"min": min, "max": max}, **{name: name for name in dt.CODES}}
+    return int(eval(text, known, dict(names)))
 
 
 def drawn(number: int) -> Draw | None:
@@ -199,12 +201,13 @@ def drawn(number: int) -> Draw | None:
     try:
         if not all(_value(condition, names) for condition in kernel.where):
             return None
+        kind = "uint8" if kernel.dialect == "okk" else rng.choice(("float16", "float32"))
         for name in kernel.buffers:
             if name in kernel.shapes:
                 dtype, extents = kernel.shapes[name]
                 arguments[name] = Shaped(dtype, tuple(_value(e, names) for e in extents))
             else:
-                arguments[name] = Unsized("uint8" if kernel.dialect == "okk" else "float16")
+                arguments[name] = Unsized(kind)
     except (NameError, SyntaxError, TypeError, ZeroDivisionError):
         return None
     target = kernel.target or rng.choice(TARGETS[kernel.dialect])
@@ -244,7 +247,7 @@ def performed(draw: Draw) -> Outcome:
 
 def outside(draw: Draw, assumptions: tuple[str, ...]) -> bool:
     """Whether an input lacks what the verdict says it needs although the kernel does not say it."""
-    names = {k: v for k, v in draw.arguments.items() if isinstance(v, int)}
+    names = {k: v for k, v in draw.arguments.items() if isinstance(v, (int, Shaped, Unsized))}
     needed = [a.removesuffix(NEEDED) for a in assumptions if a.endswith(NEEDED)]
     return any(not _value(text, names) for text in needed)
 

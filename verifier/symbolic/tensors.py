@@ -57,6 +57,14 @@ class DType(Struct, frozen=True):
     def same(self, other: DType) -> Bool:
         return E.eq(self.code, other.code)
 
+    def as_wide_as(self, other: DType) -> Bool:
+        """Whether elements of both take as many bits."""
+        for known, free in ((self, other), (other, self)):
+            if known.name is not None:
+                width = dt.BITS[known.name]
+                return free.among(dt.codes(*(n for n in dt.CODES if dt.BITS[n] == width)))
+        return E.eq(self.bits, other.bits)
+
     def __str__(self) -> str:
         return self.name or repr(self.code)
 
