@@ -286,6 +286,20 @@ def test_lookup_outside_the_table_is_an_error_only_when_evaluated() -> None:
         E.evaluate(outside, {})
 
 
+def test_a_part_that_decides_does_so_beside_one_that_has_no_value() -> None:
+    """In whatever order the parts are held."""
+    E.fresh_context()
+    x, y = E.symbol("x"), E.symbol("y")
+    divides = E.eq(x % y, 0)
+    by_zero = {"x": 6, "y": 0}
+    assert E.evaluate(E.or_(divides, E.eq(y, 0)), by_zero)
+    assert not E.evaluate(E.and_(divides, E.ge(y, 1)), by_zero)
+    with pytest.raises(E.EvaluationError):
+        E.evaluate(E.or_(divides, E.ge(y, 1)), by_zero)
+    with pytest.raises(E.EvaluationError):
+        E.evaluate(E.and_(divides, E.eq(y, 0)), by_zero)
+
+
 def test_evaluation_errors() -> None:
     E.fresh_context()
     x, y = E.symbol("x"), E.symbol("y")

@@ -110,8 +110,18 @@ class Evaluation:
         return found
 
     def _connective(self, b: Bool) -> bool:
+        """Parts are held in an order of our own: one that decides does so beside one that has no
+        value, as where ``w == 0 or n % w == 0`` is written."""
         if b.kind is BoolKind.NOT:
             return not self._bool(b.args[0])
-        if b.kind is BoolKind.AND:
-            return all(map(self._bool, b.args))
-        return any(map(self._bool, b.args))
+        decided = b.kind is BoolKind.OR
+        without: EvaluationError | None = None
+        for part in b.args:
+            try:
+                if self._bool(part) is decided:
+                    return decided
+            except EvaluationError as error:
+                without = error
+        if without is not None:
+            raise without
+        return not decided
