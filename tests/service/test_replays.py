@@ -26,6 +26,7 @@ from verifier.service.replays import answered, asked, kernel_of, told, words
 class Said:
     status: Replay
     reason: str = ""
+    elsewhere: bool = False
 
 
 def kernel(target: str, status: Status = "violated", preset: str = "") -> KernelReport:
@@ -78,6 +79,17 @@ def test_a_finding_says_what_came_of_it(
     assert after.message == message
     assert after.notes == (() if status == "confirmed" else (words(answer),))
     assert ("fault of tilelint" in words(answer)) is (status == "diverged")
+
+
+def test_a_rule_that_is_broken_elsewhere_stays_broken() -> None:
+    """Only the place is a fault of ours: neither the finding nor its kernel is any better."""
+    results = [FileResult("k.py", (kernel("trn2"),), (finding("always"),))]
+    answer = Said("diverged", "the run breaks the rule at line 8 instead", elsewhere=True)
+    (after,) = answered(results, [(question, answer) for question in asked(results)])
+    (kept,) = after.diagnostics
+    assert (kept.replay, kept.verdict, kept.severity) == ("diverged", "always", "warning")
+    assert kept.notes == (words(answer),) and "the kernel is wrong" in words(answer)
+    assert after.kernels == (kernel("trn2"),)
 
 
 def test_a_kernel_is_counted_again() -> None:

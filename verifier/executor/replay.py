@@ -137,11 +137,15 @@ def _found(span: report.Span) -> report.Span:
 
 
 class Answer(Struct, frozen=True):
-    """What came of it, and why if it is not confirmed. ``seconds``: of a processor, for the run."""
+    """What came of it, and why if it is not confirmed. ``seconds``: of a processor, for the run.
+
+    ``elsewhere``: the run breaks the rule, at another place than the finding says.
+    """
 
     status: Status
     reason: str = ""
     seconds: float = 0.0
+    elsewhere: bool = False
 
 
 def replay(items: Sequence[Item], jobs: int = 1) -> list[Answer]:
@@ -476,7 +480,8 @@ def _verdict(session: Session, outcome: Outcome, item: Item, guessed: str) -> An
         return Answer("unsupported", "the run does not break the rule, and it was only possible")
     if same:
         lines = ", ".join(str(d.span.line) for d in same[:3])
-        return Answer("diverged", f"the run breaks the rule at line {lines} instead")
+        said = f"the run breaks the rule at line {lines} instead"
+        return Answer("diverged", said, elsewhere=True)
     return Answer("diverged", "the run does not break the rule")
 
 

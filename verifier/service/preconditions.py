@@ -151,11 +151,11 @@ class _Condition:
         if self.suppressed:
             listed = " and ".join(f"`{c.text}`" for c in self.suppressed)
             notes.append(f"what needs {listed} is suppressed")
-        replays = [d.replay for c in self.kept for d in self._of(c) if d.part]
-        worst: Replay = min(replays, key=_REPLAYS.index, default="not-run")
+        parts = [d for c in self.kept for d in self._of(c) if d.part]
+        worst: Replay = min((d.replay for d in parts), key=_REPLAYS.index, default="not-run")
         headline = condition.headline(kernel.name, (kernel.target,))
         # where no part is borne out, neither is what they come to
-        lost = bool(replays) and set(replays) == {"diverged"}
+        lost = bool(parts) and all(d.replay == "diverged" and d.verdict == "unknown" for d in parts)
         return Diagnostic(
             rule=PRECONDITION,
             name=PRECONDITION,

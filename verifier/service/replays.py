@@ -24,13 +24,19 @@ from verifier.report.model import (
 
 
 class Answer(Protocol):
-    """What came of a replay, and why if it is not confirmed."""
+    """What came of a replay, and why if it is not confirmed.
+
+    ``elsewhere``: the rule is broken, at another place.
+    """
 
     @property
     def status(self) -> Replay: ...
 
     @property
     def reason(self) -> str: ...
+
+    @property
+    def elsewhere(self) -> bool: ...
 
 
 class Question(Struct, frozen=True):
@@ -72,7 +78,8 @@ def answered(
     """The results with ``replay`` set wherever there is a counterexample.
 
     A finding that diverges is a fault of ours: it becomes a note, whatever it was, and no
-    violation of its kernel. A possible finding that is confirmed becomes a violation.
+    violation of its kernel. Where the run breaks the same rule elsewhere, only the place is, and
+    the finding stays. A possible finding that is confirmed becomes a violation.
     """
     found: dict[int, dict[int, Answer]] = {}
     for question, answer in answers:
@@ -102,6 +109,8 @@ def _marked(result: FileResult, answers: Mapping[int, Answer]) -> FileResult:
 def words(answer: Answer) -> str:
     """What came of a replay, as users read it."""
     said = f"replay: {answer.status}" + (f": {answer.reason}" if answer.reason else "")
+    if answer.elsewhere:
+        return f"{said}; the place that is told is a fault of tilelint, the kernel is wrong"
     diverged = answer.status == "diverged"
     return f"{said}; this is a fault of tilelint, not of the kernel" if diverged else said
 
@@ -120,7 +129,7 @@ def told(diagnostic: Diagnostic, answer: Answer) -> Diagnostic:
             )
         return marked
     marked = replace(marked, notes=(*diagnostic.notes, words(answer)))
-    if answer.status == "diverged":
+    if answer.status == "diverged" and not answer.elsewhere:
         message = f"not borne out: {diagnostic.message}"
         return replace(marked, severity="note", verdict="unknown", message=message)
     return marked
