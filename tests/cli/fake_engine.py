@@ -1,7 +1,8 @@
 """A stand-in for the analysis engine, so that these tests are about the command only.
 
 It reads a file's directives: ``# error``, ``# warning``, ``# unknown`` make findings, ``# crash``
-raises, ``# die`` kills the process, ``# pause`` and ``# sleep`` take long.
+raises, ``# die`` kills the process, ``# pause`` and ``# sleep`` take long; the latter says so by a
+file beside it.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ def analyze_file(request: FileRequest, *, project: object) -> FileResult:
     if "# pause" in text:
         time.sleep(0.3)
     if "# sleep" in text:
+        Path(f"{request.path}.begun").touch()
         time.sleep(60)
     name = text.split("def ")[1].split("(")[0]
     severity: Severity | None = None

@@ -76,7 +76,8 @@ def test_interrupt(project: Path, jobs: str) -> None:
     write(project, "one.py", "sleep")
     write(project, "two.py", "sleep")
     process = start([*FAKE, "check", "--jobs", jobs], project)
-    time.sleep(1)
+    while len(list(project.glob("*.begun"))) < int(jobs) and process.poll() is None:
+        time.sleep(0.05)
     os.killpg(process.pid, signal.SIGINT)
     begin = time.monotonic()
     out, err = process.communicate(timeout=30)

@@ -21,10 +21,11 @@ _TIME: Final = 60.0
 
 
 class Answer(Struct, frozen=True):
-    """What came of it, and why if it is not confirmed."""
+    """What came of it, see :class:`verifier.service.replays.Answer`."""
 
     status: Replay
     reason: str = ""
+    elsewhere: bool = False
 
 
 async def ask(question: Question) -> Answer:
@@ -62,7 +63,7 @@ def main() -> None:
 
     [answer] = replay([Item.of(question.diagnostic, question.kernel)])
     with os.fdopen(answers, "wb") as stream:
-        pickle.dump(Answer(answer.status, answer.reason), stream)
+        pickle.dump(Answer(answer.status, answer.reason, answer.elsewhere), stream)
 
 
 if __name__ == "__main__":
