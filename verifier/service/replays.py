@@ -79,7 +79,8 @@ def answered(
 
     A finding that diverges is a fault of ours: it becomes a note, whatever it was, and no
     violation of its kernel. Where the run breaks the same rule elsewhere, only the place is, and
-    the finding stays. A possible finding that is confirmed becomes a violation.
+    the finding stays unless another one of that rule is confirmed. A possible finding that is
+    confirmed becomes a violation.
     """
     found: dict[int, dict[int, Answer]] = {}
     for question, answer in answers:
@@ -90,9 +91,14 @@ def answered(
 def _marked(result: FileResult, answers: Mapping[int, Answer]) -> FileResult:
     kernels = list(result.kernels)
     diagnostics = list(result.diagnostics)
+    borne_out = {
+        (diagnostics[n].kernel, diagnostics[n].rule)
+        for n, answer in answers.items()
+        if answer.status == "confirmed"
+    }
     for n, answer in answers.items():
         before = diagnostics[n]
-        after = told(before, answer)
+        after = told(before, answer, known=(before.kernel, before.rule) in borne_out)
         diagnostics[n] = after
         if (before.verdict == "unknown") != (after.verdict == "unknown"):
             kernel = kernel_of(result.kernels, before)
@@ -115,8 +121,9 @@ def words(answer: Answer) -> str:
     return f"{said}; this is a fault of tilelint, not of the kernel" if diverged else said
 
 
-def told(diagnostic: Diagnostic, answer: Answer) -> Diagnostic:
-    """A finding after its counterexample was run."""
+def told(diagnostic: Diagnostic, answer: Answer, known: bool = False) -> Diagnostic:
+    """A finding after its counterexample was run; ``known``: another one says what breaks its
+    rule."""
     marked = replace(diagnostic, replay=answer.status)
     if answer.status == "confirmed":
         if diagnostic.verdict == "unknown":
@@ -129,7 +136,7 @@ def told(diagnostic: Diagnostic, answer: Answer) -> Diagnostic:
             )
         return marked
     marked = replace(marked, notes=(*diagnostic.notes, words(answer)))
-    if answer.status == "diverged" and not answer.elsewhere:
+    if answer.status == "diverged" and (known or not answer.elsewhere):
         message = f"not borne out: {diagnostic.message}"
         return replace(marked, severity="note", verdict="unknown", message=message)
     return marked
