@@ -75,7 +75,7 @@ COMPILED: Final = Replayed(
 )
 
 #: of those about what the compiler does not take
-REFUSED: Final = Replayed(COMPILED.shown, why=COMPILED.why, refused=True)
+REFUSED: Final = replace(COMPILED, refused=True)
 
 
 class Twin(Struct, frozen=True):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +13,7 @@ from verifier.cli import selection
 from verifier.cli.output import Refusal, complain, version
 
 if TYPE_CHECKING:
+    from verifier.configuration.contracts import Spec
     from verifier.executor.arguments import Argument
     from verifier.executor.protocol import Reply, Request
     from verifier.report.model import Diagnostic, Severity
@@ -195,19 +195,34 @@ def _refused(reply: Reply, request: Request) -> list[Diagnostic]:
 
 def _contract(request: Request) -> str:
     """The inputs of a run as a contract; what contracts have no form for stays free."""
+    from verifier.configuration import contracts as tree
+    from verifier.configuration.showing import text_of
     from verifier.executor.arguments import ArgumentKind
 
-    parts = []
+    parameters = []
     for name, given in request.arguments.items():
+        spec: Spec | None = None
         if given.kind is ArgumentKind.TENSOR:
-            parts.append(f"{name}: {given.dtype}[{', '.join(map(str, given.shape))}]")
-        elif given.kind is ArgumentKind.VALUE and isinstance(
-            given.value, (bool, int, float, str, type(None))
-        ):
-            text = json.dumps(given.value) if isinstance(given.value, str) else repr(given.value)
-            parts.append(f"{name}: {text}")
-    grid = f"[{', '.join(map(str, request.grid))}]" if request.grid else ""
-    return f"{request.name}{grid}({', '.join(parts)})"
+            spec = tree.TensorSpec((given.dtype,), tuple(map(tree.Int, given.shape)))
+        elif given.kind is ArgumentKind.VALUE:
+            spec = _literal(given.value)
+        if spec is not None:
+            parameters.append(tree.Parameter(name, spec))
+    grid = tuple(map(tree.Int, request.grid))
+    return text_of(tree.Contract(request.name, grid, tuple(parameters), (), False))
+
+
+def _literal(value: object) -> Spec | None:
+    """A plain value as a contract gives it; None: there is no form for it."""
+    from verifier.configuration import contracts as tree
+
+    if value is None or isinstance(value, bool):
+        return tree.LiteralSpec(value)
+    if isinstance(value, int):
+        return tree.IntSpec(tree.Int(value))
+    if isinstance(value, float):
+        return tree.FloatSpec(value)
+    return tree.StringSpec(value) if isinstance(value, str) else None
 
 
 def _kernel(text: str) -> tuple[Path, str]:

@@ -78,9 +78,7 @@ class Either(Struct, frozen=True):
 
 
 Leaf: TypeAlias = Name | Extent | ItemSize | Programs
-Expression: TypeAlias = (
-    Int | Name | Extent | ItemSize | Programs | Negate | Binary | Extreme | Either
-)
+Expression: TypeAlias = Int | Leaf | Negate | Binary | Extreme | Either
 
 # ----------------------------------------------------------------------------- conditions
 

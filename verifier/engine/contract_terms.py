@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Final
+from collections.abc import Callable, Iterator
 
 from verifier.configuration import contracts as tree
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
-
-_COMPARED: Final[Mapping[tree.Comparator, Callable[[Expr, Expr], Bool]]] = {
-    "==": E.eq,
-    "!=": E.ne,
-    "<": E.lt,
-    "<=": E.le,
-    ">": E.gt,
-    ">=": E.ge,
-}
+from verifier.symbolic.python.integers import order
 
 
 def integer(
@@ -53,7 +44,7 @@ def compared(said: tree.Comparison, read: Callable[[tree.Expression], Expr]) -> 
     """Each of the comparisons that ``a < b <= c`` is made of."""
     operands = [read(operand) for operand in said.operands]
     for op, left, right in zip(said.ops, operands, operands[1:], strict=False):
-        yield _COMPARED[op](left, right)
+        yield order(op, left, right)
 
 
 __all__ = ["compared", "integer"]

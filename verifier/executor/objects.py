@@ -12,17 +12,11 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Collection, Mapping
 from types import FunctionType
-from typing import Any, Final, NoReturn
+from typing import Any, NoReturn
 
 from verifier.executor import places
 from verifier.executor.findings import UnsupportedError
-
-#: fields that are no parameters, some by keyword only, and some of ``__post_init__`` too
-_NO_PARAMETER: Final = "is no parameter"
-_KEYWORD: Final = "is a parameter by keyword only"
-_HANDED_ON: Final = "is handed on to `__post_init__`"
-_LEFT_OUT: Final = "is left out of comparison"
-_MARKERS: Final = {"ClassVar": _NO_PARAMETER, "KW_ONLY": _KEYWORD, "InitVar": _HANDED_ON}
+from verifier.symbolic.python.peculiar import MARKERS, Peculiar
 
 
 class _Annotations(dict[str, Any]):
@@ -69,13 +63,14 @@ class NKIObjectMeta(type):
         fields: dict[str, Any] = {}
         for base in bases:
             fields.update(getattr(base, "tilelint_fields", {}))
-        peculiar: dict[str, str] = {}
+        peculiar: dict[str, Peculiar] = {}
         for base in bases:
             peculiar.update(getattr(base, "tilelint_peculiar", {}))
         for field in order:
             fields[field] = body.get(field)
             what = _peculiar(body["__annotations__"].get(field), fields[field])
-            peculiar.update({field: what} if what else {})
+            if what is not None:
+                peculiar[field] = what
         body["tilelint_fields"] = fields
         body["tilelint_peculiar"] = peculiar
         for field, value in list(body.items()):
@@ -89,20 +84,20 @@ class NKIObjectMeta(type):
         _open(cls, "whether functions of `dataclasses` take it")
 
 
-def _peculiar(note: Any, value: Any) -> str:
+def _peculiar(note: Any, value: Any) -> Peculiar | None:
     """What a field asks for that is documented of data classes only."""
     text = note if isinstance(note, str) else getattr(note, "__name__", None) or repr(note)
     marker = text.partition("[")[0].strip().rpartition(".")[2]
     marker = type(note).__name__ if isinstance(note, dataclasses.InitVar) else marker
-    if marker in _MARKERS:
-        return _MARKERS[marker]
+    if marker in MARKERS:
+        return MARKERS[marker]
     if not isinstance(value, dataclasses.Field):
-        return ""
+        return None
     if not value.init:
-        return _NO_PARAMETER
+        return Peculiar.NO_PARAMETER
     if value.kw_only not in (dataclasses.MISSING, False):
-        return _KEYWORD
-    return "" if value.compare else _LEFT_OUT
+        return Peculiar.KEYWORD
+    return None if value.compare else Peculiar.LEFT_OUT
 
 
 def _open(cls: type, what: str) -> NoReturn:
@@ -123,7 +118,7 @@ class NKIObject(metaclass=NKIObjectMeta):
     """The base class of configuration objects in kernels."""
 
     tilelint_fields: Mapping[str, Any]
-    tilelint_peculiar: Mapping[str, str]
+    tilelint_peculiar: Mapping[str, Peculiar]
     #: what ``@dataclass`` was told, if the class has it
     tilelint_told: Mapping[str, Any] | None = None
 
@@ -149,10 +144,8 @@ class NKIObject(metaclass=NKIObjectMeta):
         if (cls.tilelint_told or {}).get("kw_only") and positional:
             _open(cls, "whether `kw_only=True` is heeded")
         for name, what in cls.tilelint_peculiar.items():
-            named = what == _NO_PARAMETER and name in keywords
-            placed = what != _LEFT_OUT and name in positional
-            if named or placed or what == _HANDED_ON:
-                _open(cls, f"whether the field `{name}` {what}")
+            if what.decides(name, positional, keywords):
+                _open(cls, f"whether the field `{name}` {what.value}")
 
     def __eq__(self, other: object) -> Any:
         cls = type(self)
@@ -161,9 +154,7 @@ class NKIObject(metaclass=NKIObjectMeta):
         names = cls.tilelint_fields
         left, right = (tuple(getattr(value, name) for name in names) for value in (self, other))
         same = left == right
-        if same and (cls.tilelint_told is None or cls.tilelint_peculiar):
-            _open(cls, "whether two are equal whose fields are")
-        if not same and cls.tilelint_told is not None and cls.tilelint_peculiar:
+        if same if cls.tilelint_told is None else cls.tilelint_peculiar:
             _open(cls, "whether two are equal whose fields are")
         return same
 

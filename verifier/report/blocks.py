@@ -61,12 +61,6 @@ def block_lines(
     """
     severity = diagnostic.severity
     head: Line = [(f"{severity}[{diagnostic.rule}]", severity), (": ", "message")]
-    opening = condition.headline(diagnostic.kernel, diagnostic.targets, condition=False)
-    names = list(dict.fromkeys(f"`{d.kernel}`" for d in (diagnostic, *others)))
-    if len(names) > 1:
-        *first, last = names
-        rest = opening.removeprefix(f"`{diagnostic.kernel}` is ")
-        opening = f"{', '.join(first)} and {last} are {rest}"
     asserted = _asserted(condition, () if options.verbose else condition.dtypes)
     shown: list[Line] = []
     if len(condition.main) > 1 and _INDENT + cells(condition.brief) <= options.width:
@@ -78,9 +72,17 @@ def block_lines(
     where: Line = [("  --> ", "arrow"), (f"{place} ", "")]
     where += [(f"{presets} ", "dim")] if presets else []
     shown += _fitted(where, asserted, options)
-    if condition.dtypes and not options.verbose and _TAKES not in _plain(shown):
-        on = f" on {' and '.join(diagnostic.targets)}" if diagnostic.targets else ""
-        opening = opening.replace(f"right{on}", f"right{on} for some dtypes", 1)
+    opening = condition.headline(
+        diagnostic.kernel,
+        diagnostic.targets,
+        condition=False,
+        some_dtypes=bool(condition.dtypes) and not options.verbose and _TAKES not in _plain(shown),
+    )
+    names = list(dict.fromkeys(f"`{d.kernel}`" for d in (diagnostic, *others)))
+    if len(names) > 1:
+        *first, last = names
+        rest = opening.removeprefix(f"`{diagnostic.kernel}` is ")
+        opening = f"{', '.join(first)} and {last} are {rest}"
     lines = [*wrap(head, words(opening, "message"), options.width, indent=_INDENT), *shown]
     for file in files:
         lines += wrap([("      ", ""), ("also in ", "dim")], [(file, "")], options.width)

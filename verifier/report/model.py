@@ -188,9 +188,20 @@ class Precondition(Struct, frozen=True):
         """Whether a conjunct is there for it."""
         return any(need in conjunct.needs for conjunct in self.conjuncts)
 
-    def headline(self, kernel: str, targets: Sequence[str] = (), *, condition: bool = True) -> str:
-        """What is known of a kernel, in one sentence that ends with the condition, if wanted."""
+    def headline(
+        self,
+        kernel: str,
+        targets: Sequence[str] = (),
+        *,
+        condition: bool = True,
+        some_dtypes: bool = False,
+    ) -> str:
+        """What is known of a kernel, in one sentence that ends with the condition, if wanted.
+
+        ``some_dtypes``: it says that only some dtypes are taken.
+        """
         where = f" on {' and '.join(targets)}" if targets else ""
+        where += " for some dtypes" if some_dtypes else ""
         if self.exact:
             how = "is right{} exactly when"
         elif self.sufficient:

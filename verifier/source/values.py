@@ -586,11 +586,11 @@ def _turned(array: Array, name: str, axes: tuple[Value, ...]) -> Value:
     rank = len(array.shape)
     if not axes and name != "permute":
         return Array(array.shape[::-1], array.dtype)
-    known = all(type(axis) is int for axis in axes) and set(axes) == set(range(rank))
+    order = [axis for axis in axes if type(axis) is int]
     alike = name == "permute" or (name == "transpose" and axes == (1, 0))
-    if not known or len(axes) != rank or not alike:
+    if len(axes) != rank or sorted(order) != list(range(rank)) or not alike:
         return UNREAD
-    return Array(tuple(array.shape[axis] for axis in axes), array.dtype)  # type: ignore[call-overload]
+    return Array(tuple(array.shape[axis] for axis in order), array.dtype)
 
 
 def _reshaped(array: Array, shape: Value) -> Value:

@@ -30,7 +30,7 @@ _INDICES: Final = frozenset(f"get_{what}_index" for what in ("core", "group", "b
 #: functions of Python that the front end runs itself, on what it knows
 _ITS_OWN: Final = frozenset({"int", "float", "isinstance", "getattr", CONSTANT})
 #: makes the counter of a loop that the front end runs
-_UNROLLED: Final = "static_range"
+UNROLLED: Final = "static_range"
 #: calls that are looked into
 _DEPTH: Final = 8
 
@@ -247,7 +247,7 @@ class BindingTimes:
         name = _last_name(node.func)
         given = self._all((*node.args, *(k.value for k in node.keywords)), stage)
         if stage is Stage.FRONT_END:
-            return given if name in (*_ITS_OWN, _UNROLLED) else run(f"{ast.unparse(node.func)}()")
+            return given if name in (*_ITS_OWN, UNROLLED) else run(f"{ast.unparse(node.func)}()")
         if name in _INDICES:
             return run(f"{ast.unparse(node.func)}()")
         called = self.find(name) if isinstance(node.func, ast.Name) else None
@@ -430,7 +430,7 @@ def _bindings_of(
         ast.fix_missing_locations(ast.copy_location(made, node))
         yield _Bound(node.target.id, _end(node), made, loops, tests, again=True)
     elif isinstance(node, ast.For):
-        unrolled = isinstance(node.iter, ast.Call) and _last_name(node.iter.func) == _UNROLLED
+        unrolled = isinstance(node.iter, ast.Call) and _last_name(node.iter.func) == UNROLLED
         loop = _Loop(node.lineno, node.end_lineno or node.lineno, unrolled)
         for each in ast.walk(node.target):
             if isinstance(each, ast.Name):
@@ -470,6 +470,7 @@ def _targets(
 __all__ = [
     "CONSTANT",
     "KNOWN",
+    "UNROLLED",
     "BindingTimes",
     "Find",
     "Hangs",

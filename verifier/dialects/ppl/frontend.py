@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from verifier.dialects.ppl import regions
-from verifier.dialects.ppl.binding_times import Stage
+from verifier.dialects.ppl.binding_times import UNROLLED, Stage
 from verifier.dialects.ppl.compiling import is_constant, known, rejected
 from verifier.source import ir
 from verifier.source.ir import Span
@@ -28,7 +28,7 @@ from verifier.symbolic.trace import LedgerKind
 from verifier.symbolic.values import Opaque, Range
 
 #: functions that make the iterable of a loop (PPL-C04)
-_RANGES = frozenset({"range", "static_range"})
+_RANGES = frozenset({"range", UNROLLED})
 #: methods of lists that change them
 _MUTATORS = frozenset({"append", "extend", "insert", "pop", "remove", "clear", "update"})
 

@@ -15,7 +15,7 @@ from typing import Final, cast
 
 from msgspec import Struct
 
-from verifier.dialects.ppl.binding_times import Stage
+from verifier.dialects.ppl.binding_times import UNROLLED, Stage
 from verifier.dialects.ppl.compiling import known, known_before, rejected
 from verifier.source import ir
 from verifier.symbolic import expr as E
@@ -26,9 +26,6 @@ from verifier.symbolic.python.pins import ValuePin
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.tensors import DType, View
 from verifier.symbolic.values import Enumerator, Guarded, OpaqueOf, Ratio, Ref
-
-#: makes the counter of a loop that the front end runs
-_UNROLLED: Final = "static_range"
 
 Ended = Callable[[Sequence[ir.Stmt]], None]
 
@@ -96,7 +93,7 @@ def _names(target: ir.Expr) -> Iterator[str]:
 
 def _unrolled(loop: ir.For) -> bool:
     call = loop.iterable
-    return isinstance(call, ir.Call) and ir.last_name(call.func) == _UNROLLED
+    return isinstance(call, ir.Call) and ir.last_name(call.func) == UNROLLED
 
 
 def _compare(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
-from enum import Enum
 from typing import Final
 
 from msgspec import Struct
@@ -24,6 +23,7 @@ from verifier.symbolic.python.model import (
     Property,
     StaticMethod,
 )
+from verifier.symbolic.python.peculiar import MARKERS, Peculiar
 from verifier.symbolic.python.terms import join
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import Guarded, Opaque, Ref
@@ -45,27 +45,6 @@ class Declared(Struct, frozen=True):
     annotation: ir.Expr | None
     #: whether it stands in the body itself, not under a condition or in a loop
     plainly: bool
-
-
-class Peculiar(Enum):
-    """What a field of a kernel API's class asks for that is documented for data classes only."""
-
-    #: ``field(init=False)``, ``ClassVar``: no parameter
-    NO_PARAMETER = "is no parameter"
-    #: ``field(kw_only=True)``, and all behind ``KW_ONLY``: a parameter by keyword
-    KEYWORD = "is a parameter by keyword only"
-    #: ``InitVar``: a parameter, of ``__post_init__`` as well
-    HANDED_ON = "is handed on to `__post_init__`"
-    #: ``field(compare=False)``
-    LEFT_OUT = "is left out of comparison"
-
-
-#: markers in annotations
-_MARKERS: Final = {
-    "ClassVar": Peculiar.NO_PARAMETER,
-    "KW_ONLY": Peculiar.KEYWORD,
-    "InitVar": Peculiar.HANDED_ON,
-}
 
 
 def declared(body: Sequence[ir.Stmt], *, plainly: bool = True) -> Iterator[Declared]:
@@ -171,8 +150,8 @@ def _peculiar(vm: VM, one: Declared, value: object) -> Peculiar | None:
     else:
         node = note.value if isinstance(note, ir.Subscript) else note
         name = node.attr if isinstance(node, ir.Attribute) else getattr(node, "id", "")
-    if name in _MARKERS:
-        return _MARKERS[name]
+    if name in MARKERS:
+        return MARKERS[name]
     box = vm.box(value)
     if not isinstance(box, ObjectBox) or DEFAULT not in box.attributes:
         return None
@@ -274,9 +253,7 @@ def _check_peculiar(
     if getattr(told, "kw_only", False) and positional:
         open_question(vm, cls, "whether `kw_only=True` is heeded", span)
     for name, what in peculiar_of(cls).items():
-        named = what is Peculiar.NO_PARAMETER and name in keywords
-        placed = what is not Peculiar.LEFT_OUT and name in positional
-        if named or placed or what is Peculiar.HANDED_ON:
+        if what.decides(name, positional, keywords):
             open_question(vm, cls, f"whether the field `{name}` {what.value}", span)
 
 
@@ -299,7 +276,6 @@ __all__ = [
     "TOLD",
     "Declared",
     "HostType",
-    "Peculiar",
     "annotated",
     "declared",
     "finish",
