@@ -76,6 +76,8 @@ class Inputs:
             count = inputs.rank_symbol(p)
             rank = count.const if count.is_const else p.rank or max(p.views, default=0)
             free += [count, inputs.dtype(p).code, *inputs.shape(p, rank)]
+            if p.views and not count.is_const:  # a pointer is what it is declared as
+                self.facts = (*self.facts, E.or_(*(E.eq(count, known) for known in p.views)))
         elif p.kind is InputKind.INTEGER:
             free.append(inputs.integer(p))
         elif p.kind is InputKind.DTYPE:
@@ -106,9 +108,19 @@ class Inputs:
         return None
 
     @property
+    def symbols(self) -> list[Sym]:
+        """The unknowns that are numbers or element types."""
+        return [s for s in self._symbols if not s.name.endswith(".rank")]
+
+    @property
     def numbers(self) -> list[Sym]:
         """The unknowns that are numbers."""
-        return [s for s in self._symbols if s.domain is None and not s.name.endswith(".rank")]
+        return [s for s in self.symbols if s.domain is None]
+
+    @property
+    def flags(self) -> list[Bool]:
+        """The unknowns that are true or false."""
+        return self._flags
 
     def model(self, rng: random.Random, limit: int) -> Model | None:
         """Values of all unknowns for which the facts hold."""
