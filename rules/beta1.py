@@ -406,6 +406,16 @@ TWINS: Final[Mapping[str, tuple[Twin, ...]]] = {
             "affine_range",
             "sequential_range",
         ),
+        _both(
+            "E32",
+            "tile = nl.ndarray((nl.par_dim(96), 40), dtype=nl.float32, buffer=nl.sbuf)\n"
+            "for k in nl.affine_range(4):\n"
+            "    $[...] = nl.load(x)\n"
+            "tile[...] = nl.load(x)\n"
+            "nl.store(out, tile)",
+            "tile",
+            "own = nl.ndarray((nl.par_dim(96), 40), dtype=nl.float32, buffer=nl.sbuf)\n    own",
+        ),
     ),
     "beta1-mask": (
         _both("E33", _MASKED, "column % 4 < 2", "column < 2"),

@@ -280,10 +280,6 @@ PARTLY: Final[dict[str, str]] = {
     "NKI-G35": "in NKI 0.2 only: released kernels of 0.3 and later call kernels",
     "NKI-L25": "not of what large integers lose in 0.3 to 0.5, which hangs on their values",
     **dict.fromkeys(
-        ("NKI-LP02", "NKI-E32"),
-        "not of a tile on chip that each iteration writes anew before it reads it",
-    ),
-    **dict.fromkeys(
         ("NKI-LP13", "NKI-E19"),
         "not of an `if` that the trace settles: released kernels use its tiles",
     ),

@@ -22,7 +22,7 @@ from rules.memory.order import (
     writing,
 )
 from rules.memory.runtime import apart_there
-from rules.memory.winners import Winner, winners
+from rules.memory.winners import Winner, seen_within, winners
 from rules.memory.words import allocation_note, element
 from verifier.hardware.catalogue import Hardware
 from verifier.hardware.chips import Chip
@@ -99,9 +99,8 @@ def carried_dependences(trace: Trace, target: Target) -> Iterable[Check]:
                 yield _read_of_other(found)
         if trace.generation.reorders:
             for level in _levels(uses):
-                if buffer.off_chip:
-                    yield from _overlapping_writes(table, uses, level, ITERATIONS, _NONE)
-                else:
+                yield from _overlapping_writes(table, uses, level, ITERATIONS, _NONE)
+                if buffer.on_chip:
                     yield from (_last_one(found, level) for found in winners(table, uses, level))
                 yield from _carried(uses, level)
 
@@ -139,15 +138,14 @@ def _overlapping_writes(
         for write in uses.writes
         if _unordered(write, uses, level, beside) and not write.operation.adds
     ]  # (a sum reads what it adds to)
+    if beside is ITERATIONS:
+        writes = _first_of_each(table, uses, writes, level)
     for position, first in enumerate(writes):
         for second in writes[position:]:
-            loop = first.loops[level]
-            if loop is not second.loops[level]:
+            if first.loops[level] is not second.loops[level]:
                 continue
             deed = writing(table, first)
             if beside is not ITERATIONS and not deed.needs_order(writing(table, second)):
-                continue
-            if beside is ITERATIONS and result_of(table, first.operation, loop):
                 continue
             tied = barriers.tied(first, second)
             if tied is None:
@@ -155,6 +153,26 @@ def _overlapping_writes(
             yield from _disjoint(table, *tied, level, beside)
             if first is not second:
                 yield from _disjoint(table, tied[1], tied[0], tied[2], level, beside)
+
+
+def _first_of_each(table: Index, uses: Uses, writes: list[Access], level: int) -> list[Access]:
+    """Those that show alone where iterations of loops at a depth write one element.
+
+    One that only writes over what its iteration has written before shows nothing more; nor does
+    one over what it has read before, for that is a read of what another iteration writes.
+    """
+    own = [write for write in writes if not result_of(table, write.operation, write.loops[level])]
+    return [
+        write
+        for write in own
+        if not seen_within(uses, own, write)
+        and not any(
+            level < len(before.loops)
+            and dominates(before, write)
+            and contains(before.view, write.view)
+            for before in own
+        )
+    ]
 
 
 def _disjoint(
@@ -217,7 +235,7 @@ def _written_once(
     """No two of those that run side by side write one element of ``name``.
 
     ``again``: where the second of them writes. ``around``: the loop, or the program index.
-    ``used``: where a tile on chip is read behind the loop; within, it may be written over.
+    ``used``: where a sum on chip that one of them sets and another adds to is read.
     """
     notes = [Note(around, beside.place)]
     if again is not None:
@@ -351,10 +369,10 @@ def met(event: Met, target: Hardware) -> Iterator[Check]:
 
 def carried_write(event: CarriedWrite, target: Target) -> Iterator[Check]:
     """Two iterations of a run write one element."""
-    again = event.again if event.again != event.span else None
-    words = _written_once(
-        ITERATIONS, event.index, event.name, event.span, again, event.loop, event.used
-    )
+    # which of them was run first is chance: said once, in the order of the text
+    first, second = sorted((event.span, event.again), key=lambda span: (span.line, span.column))
+    again = second if second != first else None
+    words = _written_once(ITERATIONS, event.index, event.name, first, again, event.loop, event.used)
     yield replace(words, severity=_severity(event.kind))
 
 
@@ -480,11 +498,11 @@ register(
         silent=True,
         reason=(
             "`nl.affine_range` lets the Beta 1 compiler run iterations in any order and side by "
-            "side; only sums into one tile may be carried. A tile on chip from outside the loop "
-            "that each iteration writes anew before it reads it is taken to be the iteration's "
-            "own, although the compiler may ask for the index where it is written. Program "
-            "instances of a grid have no order either: two that store to one place leave a random "
-            "winner."
+            "side; only sums into one tile may be carried. Each iteration has to write to places "
+            "of its own, in HBM as on chip: a tile from outside the loop that every iteration "
+            "writes anew is rejected ('unexpected output dependencies'), whatever it writes and "
+            "whoever reads it. Make it in the loop, or give it the index. Program instances of a "
+            "grid have no order either: two that store to one place leave a random winner."
         ),
         facts=("NKI-LP02", "NKI-E32", "NKI-L65", "NKI-BAR03", "PPL-B13"),
         on=On.TRACE,

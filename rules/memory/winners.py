@@ -1,7 +1,7 @@
-"""What a tile holds behind a loop without order, where several iterations wrote the same elements.
+"""What a sum holds behind a loop without order, where one iteration sets what another adds to.
 
-Within the loop each iteration may write a tile anew and use what it wrote itself. Behind the loop
-it is what the iteration that came last has left, and which one that is nobody has promised.
+Terms may come in any order, and that two iterations set the same elements is a fault of its own.
+Behind the loop the sum holds what came after it was last set, and when that was nobody knows.
 """
 
 from __future__ import annotations
@@ -59,9 +59,9 @@ def winners(table: Index, uses: Uses, level: int) -> Iterator[Winner]:
             (first, second)
             for position, first in enumerate(inside)
             for second in inside[position:]
-            if not (first.operation.adds and second.operation.adds)
+            if first.operation.adds != second.operation.adds
             and writing(table, first).needs_order(writing(table, second))
-            and not _seen_within(uses, again, second)
+            and not seen_within(uses, again, second)
         ]
         around = again[0].loops[: level + 1]
         for read in (*uses.reads, *uses.targets) if pairs else ():
@@ -77,7 +77,7 @@ def winners(table: Index, uses: Uses, level: int) -> Iterator[Winner]:
                     yield _winner(read, second, first, (level, shared), own, exact)
 
 
-def _seen_within(uses: Uses, again: list[Access], write: Access) -> bool:
+def seen_within(uses: Uses, again: list[Access], write: Access) -> bool:
     """Whether each iteration reads first what it writes over: a carried dependence says it all."""
     return any(
         (read.operation is write.operation or dominates(read, write))
@@ -174,4 +174,4 @@ def _same_around(one: Copy, another: Copy, depths: tuple[int, int]) -> Iterator[
     yield E.lt(one.private[count].index, another.private[count].index)
 
 
-__all__ = ["Winner", "winners"]
+__all__ = ["Winner", "seen_within", "winners"]

@@ -322,9 +322,9 @@ class Watch:
         self._overwrite(operation, found, around)
         if memory.template.on_chip:
             self._leave(operation, found, around, sums, over)
-        elif before.size and not sums:
+        if before.size and not sums:
             carried = _earlier(before, [turn for turn in around if turn not in over])
-            if carried is not None:
+            if carried is not None and memory not in carried[0].carried:
                 turn, stamp = carried
                 first = self._writers[stamp]
                 self._meet(
@@ -348,7 +348,9 @@ class Watch:
         adds: bool,
         over: frozenset[_Turn],
     ) -> None:
-        """A tile is written: note where an earlier iteration wrote something else."""
+        """A tile is written: note where it sets what an earlier iteration added to, or adds to what
+        that has set.
+        """
         memory, box = found.memory, self._box(found)
         stamps = self._stamps[memory]
         deed = Deed(True, combines(operation), None if adds else constant(operation))
@@ -370,8 +372,8 @@ class Watch:
                 stamps.align(cells)
         for depth, turn in enumerate(around):
             last = stamps.get(*place)
-            if depth < len(sums):
-                last = np.maximum(last, sums[depth].get(*place))
+            if not adds:
+                last = sums[depth].get(*place) if depth < len(sums) else np.zeros_like(last)
             other = (last > turn.start) & (last < turn.now) & (turn not in over)
             late.append((turn, differ(np.where(other, last, 0))))
         if memory in self._left or any(moments.any() for _, moments in late):

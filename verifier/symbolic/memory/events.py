@@ -142,7 +142,8 @@ class CarriedRead(Struct, frozen=True):
 class CarriedWrite(Struct, frozen=True):
     """Two iterations of a loop without order write one element, at ``span`` and ``again``.
 
-    ``used``: where a tile on chip is read behind the loop; None: off chip, wherever it is read.
+    ``used``: where it is read behind the loop, if one of them adds to what another one sets; None:
+    each of them sets it, wherever it is read.
     """
 
     name: str
