@@ -103,6 +103,8 @@ class Preparation:
                         extra = list(conditions)
                         used = fact
             if not symbols and not named:
+                symbols = next(filter(None, map(_positive, current)), {})
+            if not symbols and not named:
                 break
             step = self._step(symbols, named)
             removed = {sym: step.expr(value) for sym, value in removed.items()}
@@ -169,6 +171,28 @@ def _solve(fact: Bool) -> _Solved | None:
         return None
     conditions = [E.eq(expr, q) for expr, (q, _) in zip(again, quotients, strict=True)]
     return sym, value, conditions
+
+
+def _positive(fact: Bool) -> dict[Sym, Expr]:
+    """A quotient of equalities solved before that a fact shows to be at least 1, as one that is.
+
+    ``N % 128 == 0`` and ``N >= 1`` say that ``N // 128`` is at least 1; with the number of programs in
+    its divisor, that a product with it is. What is chosen by the size of a quotient, such as
+    ``min(128, N)``, is settled then.
+    """
+    if fact.kind is not E.BoolKind.LE or fact.expr is None or len(fact.expr.terms) != 1:
+        return {}
+    ((factors, coef),) = fact.expr.terms
+    if fact.expr.const < 1 or coef > 0:
+        return {}
+    least = [E.bounds(E.from_atom(factor))[0] for factor in factors]
+    if any(lo is None or lo < 0 for lo in least):
+        return {}
+    return {
+        sym: E.symbol(f"{sym.name}+", 1, sym.hi, origin=E.Origin.SOLVER)
+        for sym in factors
+        if isinstance(sym, Sym) and sym.origin is E.Origin.SOLVER and sym.lo == 0
+    }
 
 
 def _turns_in_circles(again: Sequence[Expr], quotients: Sequence[Expr]) -> bool:
