@@ -18,7 +18,7 @@ def test_it_ends_what_does_not_look_at_the_clock() -> None:
         while True:
             pass
     assert time.monotonic() - begin < 2
-    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+    assert signal.getitimer(signal.ITIMER_PROF) == (0.0, 0.0)
 
 
 def test_one_that_a_destructor_drops_comes_again(
@@ -30,8 +30,8 @@ def test_one_that_a_destructor_drops_comes_again(
     class Slow:
         def __del__(self) -> None:
             try:
-                end = time.monotonic() + 0.2
-                while not dropped and time.monotonic() < end:
+                end = time.process_time() + 0.5
+                while not dropped and time.process_time() < end:
                     pass
             except watchdog.OutOfTimeError:
                 dropped.append(True)

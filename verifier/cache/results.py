@@ -61,8 +61,7 @@ class Kept(Struct, frozen=True):
     """What is to be kept of the analysis of a file: results of kernels, and what it depends on."""
 
     fresh: dict[str, bytes]
-    #: None: the next analysis may come to something else
-    reached: Reached | None
+    reached: Reached
 
 
 def analysed(store: Store, request: FileRequest, project: Project) -> tuple[FileResult, Kept]:
@@ -72,7 +71,7 @@ def analysed(store: Store, request: FileRequest, project: Project) -> tuple[File
     memo = StoredMemo(store)
     with recording() as seen:
         result = analyze_file(request, memo, project)
-    return result, Kept(memo.fresh, None if seen.hurried else reached(seen, project))
+    return result, Kept(memo.fresh, reached(seen, project))
 
 
 def find(store: Store, request: FileRequest, project: Project) -> FileResult | None:
@@ -99,7 +98,7 @@ def keep(
     """
     everything: list[Reached] = []
     for result, kept in parts:
-        if kept is None or kept.reached is None:
+        if kept is None:
             return
         if any(error.kind == "internal" for error in result.errors):
             return

@@ -41,7 +41,7 @@ _SETTINGS = (
         "--timeout",
         type=click.FloatRange(min=0, min_open=True),
         metavar="SECONDS",
-        help="Time limit for each kernel (default: 60).",
+        help="Time limit for each kernel, of computing (default: 60).",
     ),
     click.option(
         "--jobs",

@@ -202,7 +202,7 @@ TIMEOUT = Setting(
     "number",
     60.0,
     "60",
-    "Seconds for each kernel; what is left over is unknown.",
+    "Seconds of computing for each kernel; what is left over is unknown.",
     "10",
     read.seconds,
     replaced,

@@ -56,9 +56,6 @@ from verifier.symbolic.trace import LATE
 
 #: seconds for one kernel when no ``--timeout`` is given
 DEFAULT_TIMEOUT = 60.0
-#: part of a time limit that must have been this process's own for a result cut short to be kept:
-#: on a machine that was busy with other things, the next run may get further
-_OWN_SHARE = 0.4
 #: seconds for a function that no kernel reaches
 _UNREACHED = 5.0
 #: frames: a call in a kernel takes about fifteen, and terms nest as deeply as kernels write them
@@ -283,7 +280,7 @@ def _remembered(
     before = len(errors)
     with recording() as seen:
         outcome = _unit(project, unit, request, errors)
-    if outcome is not None and len(errors) == before and not seen.hurried:
+    if outcome is not None and len(errors) == before:
         # its own text is in the key; its file counts in any case
         seen.files.add(unit.module.file)
         keep(memo, key, Stored(reached(seen, project), own, outcome))
@@ -395,16 +392,13 @@ def _given(entry: KernelEntry) -> str:
 def _judged(
     project: Project, job: Request, unit: Unit, request: report.FileRequest, clock: Clock
 ) -> Outcome:
-    """What is found of a kernel in its time; it is noted if a busy machine has cut it short."""
+    """What is found of a kernel in its time."""
     entry = unit.entry
     judge = unreached.judgement if entry.how is How.UNREACHED else judgement
     late = report.Reason(str(entry.path), entry.line, LATE)
-    outcome = Outcome(replace(unit.bare("unknown"), reasons=(late,), late=True))
     with opened(project, job, unit, request, clock) as case:
-        outcome = judge(case)
-    if outcome.kernel.late and clock.own < _OWN_SHARE:
-        footprint.note_hurry()
-    return outcome
+        return judge(case)
+    return Outcome(replace(unit.bare("unknown"), reasons=(late,), late=True))
 
 
 def _unfit(unit: Unit, mismatch: ContractMismatchError, errors: list[report.FileError]) -> Outcome:

@@ -1,7 +1,9 @@
 """The time of one kernel: how its parts share it, and the end of what does not look at the clock.
 
 A part that comes to the end of its share is cut, and what it has found stays: a share of the time
-is left for deciding what was traced, and one for saying what was decided.
+is left for deciding what was traced, and one for saying what was decided. Time is what the process
+has computed, not what the wall clock says: a machine that is busy with other things changes no
+verdict.
 """
 
 from __future__ import annotations
@@ -52,24 +54,17 @@ class Clock:
 
     def __init__(self, limit: float) -> None:
         self.limit = limit
-        self._start = time.monotonic()
-        self._own = time.process_time()
+        self._start = time.process_time()
         #: the parts that were cut
         self.cuts: list[Share] = []
 
     def end(self, share: Share) -> float:
-        """When a part has to be over, of ``time.monotonic()``."""
+        """When a part has to be over, of ``time.process_time()``."""
         return self._start + share.value * self.limit
 
     def left(self, share: Share) -> float:
         """The seconds until a part has to be over."""
-        return self.end(share) - time.monotonic()
-
-    @property
-    def own(self) -> float:
-        """Which part of the time until now was this process's own."""
-        passed = time.monotonic() - self._start
-        return (time.process_time() - self._own) / passed if passed > 0 else 1.0
+        return self.end(share) - time.process_time()
 
     @contextlib.contextmanager
     def until(self, share: Share) -> Iterator[None]:
@@ -83,7 +78,7 @@ class Clock:
 
 @contextlib.contextmanager
 def limit(seconds: float) -> Iterator[None]:
-    """Raise :class:`OutOfTimeError` inside the block after ``seconds``.
+    """Raise :class:`OutOfTimeError` inside the block after ``seconds`` of the process's own time.
 
     Where there are no timers, or outside the main thread, nothing is raised: the limits that the
     interpreter and the solver look at themselves still hold. Blocks may stand in each other.
@@ -107,11 +102,11 @@ def limit(seconds: float) -> Iterator[None]:
         if not isinstance(what.exc_value, OutOfTimeError):
             said(what)
 
-    before = signal.signal(signal.SIGALRM, ring)
+    before = signal.signal(signal.SIGPROF, ring)
     sys.unraisablehook = lost
     # Again and again: Python drops an exception that meets a destructor.
-    outer, _ = signal.setitimer(signal.ITIMER_REAL, seconds, _AGAIN)
-    begin = time.monotonic()
+    outer, _ = signal.setitimer(signal.ITIMER_PROF, seconds, _AGAIN)
+    begin = time.process_time()
     try:
         yield
     except Exception as error:
@@ -119,9 +114,9 @@ def limit(seconds: float) -> Iterator[None]:
             raise OutOfTimeError from error
         raise
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
         sys.unraisablehook = said
         if outer:
-            left = outer - (time.monotonic() - begin)
-            signal.setitimer(signal.ITIMER_REAL, max(left, 0.001), _AGAIN)
+            left = outer - (time.process_time() - begin)
+            signal.setitimer(signal.ITIMER_PROF, max(left, 0.001), _AGAIN)

@@ -176,8 +176,8 @@ def _solve(fact: Bool) -> _Solved | None:
 def _positive(fact: Bool) -> dict[Sym, Expr]:
     """A quotient of equalities solved before that a fact shows to be at least 1, as one that is.
 
-    ``N % 128 == 0`` and ``N >= 1`` say that ``N // 128`` is at least 1; with the number of programs in
-    its divisor, that a product with it is. What is chosen by the size of a quotient, such as
+    ``N % 128 == 0`` and ``N >= 1`` say that ``N // 128`` is at least 1; with the number of programs
+    in its divisor, that a product with it is. What is chosen by the size of a quotient, such as
     ``min(128, N)``, is settled then.
     """
     if fact.kind is not E.BoolKind.LE or fact.expr is None or len(fact.expr.terms) != 1:

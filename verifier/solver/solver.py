@@ -46,8 +46,8 @@ class Statistics(Struct):
 class Solver:
     """Answers the questions of one kernel.
 
-    ``rlimit`` bounds the work of Z3 on one query, deterministically. ``deadline`` (seconds from
-    construction, None for no limit) is the wall-clock limit for all queries together: after it only
+    ``rlimit`` bounds the work of Z3 on one query, deterministically. ``deadline`` (seconds of the
+    process's time from construction, None for no limit) limits all queries together: after it only
     the cheap tiers answer. Use one per kernel: answers depend on the queries before, never on other
     kernels.
     """
@@ -55,7 +55,7 @@ class Solver:
     def __init__(self, rlimit: int = 400_000, deadline: float | None = None) -> None:
         self.statistics = Statistics()
         self._rlimit = rlimit
-        self._end = None if deadline is None else time.monotonic() + deadline
+        self._end = None if deadline is None else time.process_time() + deadline
         self._facts = FactCache()
         self._memo: dict[Query, Answer] = {}
         self._decided: dict[tuple[tuple[Bool, ...], Bool], bool | None] = {}
@@ -183,7 +183,7 @@ class Solver:
         return self._admissible(query, answer)
 
     def _in_time(self) -> bool:
-        return self._end is None or time.monotonic() < self._end
+        return self._end is None or time.process_time() < self._end
 
     def _z3(self) -> Backend:
         if self._backend is None:

@@ -40,7 +40,7 @@ class Outcome(Struct, frozen=True):
 class Backend:
     """Translates terms and asks Z3, within ``rlimit`` units of work per question.
 
-    No question lasts longer than ``end`` (of ``time.monotonic()``).
+    No question lasts longer than ``end`` (of ``time.process_time()``).
     """
 
     def __init__(self, rlimit: int = DEFAULT_RLIMIT, end: float | None = None) -> None:
@@ -66,7 +66,7 @@ class Backend:
         """A session with ``facts`` asserted, for a series of related questions."""
         left = _BACKSTOP_MS
         if self.end is not None:
-            left = min(left, max(1, int(1000 * (self.end - time.monotonic()))))
+            left = min(left, max(1, int(1000 * (self.end - time.process_time()))))
         session = Session(self._translator, rlimit, left)
         for fact in facts:
             session.add(fact, at_once=fact in likely)

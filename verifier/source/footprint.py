@@ -25,14 +25,12 @@ class Footprint(Struct):
     """``names``: (absolute file, global name); ``files``: whatever was read or tried, absolute.
 
     ``whole`` are files of which more than names counts. ``lookups`` maps each import to the file
-    and the folder that it led to. ``hurried``: a limit of time has decided something, and most of
-    that time was not ours.
+    and the folder that it led to.
     """
 
     names: set[tuple[str, str]] = field(default_factory=set)
     files: set[str] = field(default_factory=set)
     whole: set[str] = field(default_factory=set)
-    hurried: bool = False
     lookups: dict[Lookup, tuple[str | None, str | None]] = field(default_factory=dict)
 
 
@@ -64,11 +62,6 @@ def note_file(file: str) -> None:
 def note_whole(file: str) -> None:
     for footprint in _active:
         footprint.whole.add(file)
-
-
-def note_hurry() -> None:
-    for footprint in _active:
-        footprint.hurried = True
 
 
 def note_lookup(lookup: Lookup, file: str | None, folder: str | None) -> None:

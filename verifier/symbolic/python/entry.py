@@ -131,7 +131,7 @@ def interpreted(
 ) -> Run:
     """The run of the kernel.
 
-    One that goes on after ``deadline`` (of ``time.monotonic()``) ends there and says so: what it
+    One that goes on after ``deadline`` (of ``time.process_time()``) ends there and says so: what it
     has traced stays, but for loops whose generic trip is not confirmed. ``within`` may end the run
     anywhere.
     """

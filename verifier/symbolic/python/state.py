@@ -65,7 +65,7 @@ class State(Numbering):
         self.trace = trace
         self.inputs = inputs
         self._decide = decide
-        #: ``time.monotonic()`` at which the run is given up; None: never
+        #: ``time.process_time()`` at which the run is given up; None: never
         self.deadline = deadline
         #: the statement that is being run
         self.at = trace.span
@@ -290,7 +290,7 @@ class State(Numbering):
         Raises:
             AbortedRunError: the time is over.
         """
-        if self.deadline is not None and time.monotonic() > self.deadline:
+        if self.deadline is not None and time.process_time() > self.deadline:
             raise AbortedRunError(LATE, self.at)
 
     def loop_symbol(self, name: str) -> Sym:
