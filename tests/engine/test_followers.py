@@ -115,9 +115,17 @@ def test_what_comes_of_a_fault_is_not_told(tmp_path: Path, text: str, rule: str)
     assert errors(tmp_path, text) == [rule]
 
 
-def test_a_fault_of_the_device_hides_no_other(tmp_path: Path) -> None:
-    """The program goes on behind it, and a run shows both."""
-    assert errors(tmp_path, REBOUND) == ["beta1-scope", "uninitialised-read"]
+@pytest.mark.parametrize("sizes", ["columns == 320", "columns % 320 == 0"])
+def test_what_a_tile_holds_where_there_is_none_is_no_question(tmp_path: Path, sizes: str) -> None:
+    text = REBOUND.replace("columns == 320", sizes)
+    assert errors(tmp_path, text) == ["beta1-scope"]
+    assert errors(tmp_path, text.replace("acc = nl.add", "acc[...] = nl.add")) == []
+
+
+def test_a_tile_that_is_gone_hides_no_other(tmp_path: Path) -> None:
+    other = "nl.store(out, nl.ndarray((rows, 320), dtype=nl.float32, buffer=nl.sbuf))"
+    text = REBOUND.replace("    nl.store(out, acc)", f"    nl.store(out, acc)\n    {other}")
+    assert errors(tmp_path, text) == ["beta1-scope", "uninitialised-read"]
 
 
 def test_what_no_input_comes_to_is_right_where_it_is_mended(tmp_path: Path) -> None:

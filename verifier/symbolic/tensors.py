@@ -90,6 +90,11 @@ class LoopKind(Enum):
         """Whether iterations are promised independent."""
         return self in (LoopKind.AFFINE, LoopKind.SCHEDULED)
 
+    @property
+    def scoped(self) -> bool:
+        """Whether Beta 1 traces the body once: what it makes is memory of one iteration."""
+        return self.unordered or self in (LoopKind.SEQUENTIAL, LoopKind.RANGE)
+
 
 class StorageKind(Enum):
     """Where a tensor comes from."""

@@ -18,11 +18,11 @@ from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.checks import Check, Note
 from verifier.symbolic.expr import Origin
-from verifier.symbolic.tensors import LoopKind, Storage, StorageKind, View
+from verifier.symbolic.memory.index import loops_left
+from verifier.symbolic.tensors import Storage, StorageKind, View
 from verifier.symbolic.trace import Operation, Trace, Turn
 
 #: loops whose bodies are traced once, and have tensors of their own
-_SCOPED = (LoopKind.AFFINE, LoopKind.SCHEDULED, LoopKind.SEQUENTIAL, LoopKind.RANGE)
 #: what a program makes itself
 _MADE = (StorageKind.ALLOC, StorageKind.RESULT)
 
@@ -86,7 +86,7 @@ def _place(trace: Trace, storage: Storage) -> str:
     """Where a tensor is made that is not made at the top level of its kernel, in words."""
     if storage.depth:
         return "in a function that the kernel calls"
-    looped = any(loop.kind in _SCOPED for loop in storage.loops)
+    looped = any(loop.kind.scoped for loop in storage.loops)
     if looped or any(turn.around(storage.order) for turn in trace.turns):
         return "in a loop"
     decided = any(s.origin is Origin.LOOP for part in storage.path for s in part.free())
@@ -217,9 +217,8 @@ def _scopes(trace: Trace, target: Target) -> Iterator[Check]:
 def _reached(trace: Trace, operation: Operation, role: str, view: View) -> Iterator[Check]:
     """A tensor is used within the block that it is made in."""
     storage = view.storage
-    around = {loop.span for loop in operation.loops}
     left = [
-        *(loop.name for loop in storage.loops if loop.kind in _SCOPED and loop.span not in around),
+        *(loop.name for loop in loops_left(storage, operation)),
         *(turn.name for turn in trace.turns if _behind(turn, storage, operation)),
     ]
     if left:

@@ -138,7 +138,7 @@ def _build(trace: Trace) -> Index:
         _widen(out, operation.loops, operation.order)
         loops = (*trace.grid, *(x for x in operation.loops if x not in trace.grid))
         for role, view in operation.reads:
-            if not _own_sum(operation, view):
+            if not _own_sum(operation, view) and not _gone(operation, view.storage):
                 out.uses(view.storage).reads.append(Access(operation, role, view, loops))
         for role, view in operation.writes:
             uses = out.uses(view.storage)
@@ -151,6 +151,17 @@ def _build(trace: Trace) -> Index:
                 given = () if adds is E.TRUE else (adds,)
                 uses.targets.append(Access(operation, role, view, loops, given, target=True))
     return out
+
+
+def loops_left(storage: Storage, operation: Operation) -> list[Loop]:
+    """The loops that a tensor is made in, and that are over where it is used."""
+    around = {loop.span for loop in operation.loops}
+    return [loop for loop in storage.loops if loop.kind.scoped and loop.span not in around]
+
+
+def _gone(operation: Operation, storage: Storage) -> bool:
+    """Whether there is no such tensor any more: what it holds is no question, as it is rejected."""
+    return operation.generation.scoped and bool(loops_left(storage, operation))
 
 
 def _own_sum(operation: Operation, view: View) -> bool:
