@@ -187,6 +187,8 @@ def is_checked(rule: Rule, select: Collection[str], ignore: Collection[str]) -> 
 class _Registry(Struct):
     rules: dict[str, Rule] = field(default_factory=dict)
     loaded: bool = False
+    #: by code; None: not known since a rule was added
+    ordered: tuple[Rule, ...] | None = None
 
 
 _registry = _Registry()
@@ -202,6 +204,7 @@ def register(rule: Rule) -> Rule:
         if other.id == rule.id or other.code == rule.code:
             raise ValueError(f"rule {rule.id} ({rule.code}) clashes with {other.id} ({other.code})")
     _registry.rules[rule.id] = rule
+    _registry.ordered = None
     return rule
 
 
@@ -218,8 +221,11 @@ def all_rules() -> Sequence[Rule]:
         rules.load()
         for name, rule in _registry.rules.items():
             _registry.rules[name] = _derived(rule)
-        _registry.loaded = True
-    return sorted(_registry.rules.values(), key=lambda rule: rule.code)
+        _registry.loaded, _registry.ordered = True, None
+    if _registry.ordered is None:
+        ordered = sorted(_registry.rules.values(), key=lambda rule: rule.code)
+        _registry.ordered = tuple(ordered)
+    return _registry.ordered
 
 
 def _derived(rule: Rule) -> Rule:

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from verifier.source import nodes
+from verifier.source import ir, nodes
+from verifier.source.lowering import lower
 
 FILES = ["argparse.py", "dataclasses.py", "typing.py", "ast.py", "inspect.py"]
 
@@ -50,3 +51,18 @@ def test_statements(file: str) -> None:
     for each in (tree, ast.parse(cases), ast.parse("import a").body[0]):
         whole = (ast.mod, ast.stmt, ast.excepthandler, ast.match_case)
         assert nodes.statements(each) == [n for n in ast.walk(each) if isinstance(n, whole)]
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_children_are_all_nodes_that_fields_hold(file: str) -> None:
+    text = (Path(ast.__file__).parent / file).read_text(encoding="utf-8")
+    stack: list[ir.Node] = [*lower(file, text, 1)]
+    while stack:
+        node = stack.pop()
+        held: list[ir.Node] = []
+        for name in type(node).__struct_fields__:
+            value = getattr(node, "body" if name == "block" else name)
+            items = value if isinstance(value, tuple) else (value,)
+            held += [item for item in items if isinstance(item, ir.Node)]
+        assert [id(child) for child in ir.children(node)] == [id(item) for item in held]
+        stack += held

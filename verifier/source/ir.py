@@ -6,6 +6,8 @@ the exact :class:`Span` of the text it came from. Lowering (``lowering.py``) is 
 
 from __future__ import annotations
 
+import inspect
+import re
 from collections.abc import Callable, Iterator, Sequence
 from enum import Enum
 
@@ -32,26 +34,59 @@ class Node(Struct, frozen=True):
     span: Span
 
 
-def children(node: Node) -> Iterator[Node]:
+def children(node: Node) -> Sequence[Node]:
     """The nodes right below ``node``, field by field as they are declared.
 
     That is not always the order of evaluation, nor that of the text: all keys of a
     :class:`DictExpr` come before its values.
     """
     kind = type(node)
-    names = _FIELDS.get(kind)
-    if names is None:
-        names = tuple(f for f in kind.__struct_fields__ if f not in ("span", "name_span"))
-        names = tuple("body" if name == "block" else name for name in names)
-        _FIELDS[kind] = names
-    for name in names:
+    fields = _FIELDS.get(kind)
+    if fields is None:
+        fields = _FIELDS[kind] = _fields(kind)
+    if not fields:  # a name or a constant, as most nodes are
+        return ()
+    found: list[Node] = []
+    for name, holds in fields:
         value = getattr(node, name)
-        if isinstance(value, Node):
-            yield value
-        elif type(value) is tuple:
-            for item in value:
-                if isinstance(item, Node):
-                    yield item
+        if holds is _Holds.NODES:
+            found += value
+        elif holds is _Holds.SOME_NODES:
+            found += [item for item in value if isinstance(item, Node)]
+        elif value is not None:
+            found.append(value)
+    return found
+
+
+class _Holds(Enum):
+    """What a field holds that may hold nodes: one or None, many, or many and something else."""
+
+    NODE = 1
+    NODES = 2
+    SOME_NODES = 3
+
+
+def _fields(kind: type[Node]) -> tuple[tuple[str, _Holds], ...]:
+    """The fields of a class that may hold nodes, by what they are annotated with."""
+    annotations: dict[str, str] = {}
+    for base in reversed(kind.__mro__):
+        annotations.update(inspect.get_annotations(base))
+    found = []
+    for name in kind.__struct_fields__:
+        words = re.findall(r"\w+", annotations[name])
+        if "Block" in words:
+            found.append(("body", _Holds.NODES))
+        elif any(_is_node(word) for word in words):
+            tuples = words[0] == "tuple"
+            every = all(_is_node(word) for word in words[1:])
+            holds = (_Holds.NODES if every else _Holds.SOME_NODES) if tuples else _Holds.NODE
+            found.append((name, holds))
+    return tuple(found)
+
+
+def _is_node(word: str) -> bool:
+    named = globals().get(word)
+    return isinstance(named, type) and issubclass(named, Node)
 
 
 def own(body: Sequence[Node]) -> Iterator[Node]:
@@ -61,7 +96,7 @@ def own(body: Sequence[Node]) -> Iterator[Node]:
         node = stack.pop()
         yield node
         if not isinstance(node, FunctionDef):
-            stack.extend(reversed(list(children(node))))
+            stack.extend(reversed(children(node)))
 
 
 def last_name(node: Expr) -> str:
@@ -71,8 +106,8 @@ def last_name(node: Expr) -> str:
     return node.id if isinstance(node, Name) else ""
 
 
-# The fields that may hold nodes, looked up once per class: `fields` costs more than a walk.
-_FIELDS: dict[type[Node], tuple[str, ...]] = {}
+# The fields that may hold nodes, looked up once per class: that costs more than a walk.
+_FIELDS: dict[type[Node], tuple[tuple[str, _Holds], ...]] = {}
 
 
 # --------------------------------------------------------------------------- expressions

@@ -373,7 +373,7 @@ def _in_order(body: tuple[ir.Stmt, ...]) -> Iterator[ir.Node | _Bound]:
         yield node
         if isinstance(node, _Bound):
             continue
-        below: list[ir.Node | _Bound] = list(ir.children(node))
+        below: list[ir.Node | _Bound] = [*ir.children(node)]
         if isinstance(node, (ir.Assign, ir.AnnAssign, ir.AugAssign)):
             below.append(_Bound(node))
         elif isinstance(node, ir.Stmt):
