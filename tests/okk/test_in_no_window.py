@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.okk.support import check
+from tests.replays import mark
 from tests.tpu_executor.test_command import run
-from verifier.cli.replay import mark
 
 _KERNEL = """
 # tilelint: contract (y: fp32[{made}], x: fp32[2, 44, 20, 20])

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.fixtures.support import check
-from verifier.cli.replay import mark
+from tests.replays import mark
 
 _KERNEL = """import ppl
 import ppl.language as pl

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.ppl.support import check, rules, status
-from verifier.cli.replay import mark
+from tests.replays import mark
 
 _KERNEL = """\
 # tilelint: contract (out_ptr: fp32[{whole}], x_ptr: fp32[20, 2, 25])

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.ppl.support import HEADER, check
+from tests.replays import mark
 from verifier.cli.main import main
-from verifier.cli.replay import mark
 
 KERNEL = """\
 # tilelint: contract (out_ptr: fp16[1, 32, 1, 48], src_ptr: fp16[1, 32, 1, 48], rows: {rows})

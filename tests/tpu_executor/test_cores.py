@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.replays import mark
 from tests.tpu_executor.test_command import run
-from verifier.cli.replay import mark
 from verifier.engine import analyze_file
 from verifier.report.model import FileRequest
 
