@@ -17,10 +17,11 @@ from _pytest.runner import runtestprotocol
 from hypothesis import settings
 
 import verifier.dialects  # noqa: F401  # sources are searched for their kernels
+from tests.sweeps import examples
 from verifier.symbolic import expr as E
 
 # how long an example takes says something of the machine and who else uses it
-settings.register_profile("untimed", deadline=None)
+settings.register_profile("untimed", deadline=None, max_examples=examples(100))
 settings.load_profile("untimed")
 
 # a test never meets the results of an earlier run

@@ -1,4 +1,7 @@
-"""Long sweeps: a normal run takes a part of each class, ``TILELINT_SWEEPS=all`` every case."""
+"""Long sweeps: a normal run takes a part of each class, ``TILELINT_SWEEPS=all`` every case.
+
+Of what is drawn at random it takes a third, another one in each run.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,15 @@ from typing import Final, TypeVar
 Case = TypeVar("Case")
 
 ALL: Final = os.environ.get("TILELINT_SWEEPS") == "all"
+
+
+#: so few random draws are always made
+_FEWEST: Final = 20
+
+
+def examples(count: int) -> int:
+    """How many random examples a property is tested with, of ``count`` if all cases are wanted."""
+    return count if ALL else max(count // 3, min(count, _FEWEST))
 
 
 def part(

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.sweeps import examples
 from verifier.cli import reporting
 from verifier.cli.candidates import Candidates
 from verifier.cli.main import main
@@ -213,7 +214,7 @@ def test_a_baseline_is_of_a_whole_run(
     st.integers(0, 20),
     st.randoms(),
 )
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_every_file_is_in_one_part(
     files: list[tuple[str, int]], count: int, others: int, generator: random.Random
 ) -> None:

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.sweeps import examples
 from verifier.configuration.contracts import (
     Absent,
     Alike,
@@ -330,13 +331,13 @@ _CONTRACTS = st.builds(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(_CONTRACTS)
 def test_printing_and_reading_are_inverse(contract: Contract) -> None:
     assert parse(text_of(contract)) == contract
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.text(alphabet="fKx:[](),.*_-+%/=<>0129 \"'#é", max_size=30))
 def test_any_text_is_read_or_refused(text: str) -> None:
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.sweeps import examples
 from verifier.dialects.windows import Sliding
 from verifier.symbolic import expr as E
 
@@ -20,7 +21,7 @@ _SMALL = st.integers(1, 4)
     after=st.integers(0, 3),
     spread=st.integers(1, 3),
 )
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 def test_what_windows_take(
     size: int, kernel: int, step: int, hole: int, before: int, after: int, spread: int
 ) -> None:

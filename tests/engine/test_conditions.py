@@ -6,6 +6,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.solver import systems
+from tests.sweeps import examples
 from verifier.engine.conditions import Item, Normal, alike
 from verifier.engine.evaluable import is_met
 from verifier.hardware.dtypes import DTYPES
@@ -14,7 +15,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.pretty import python
 
 relaxed = settings(
-    max_examples=60,
+    max_examples=examples(60),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.solver import systems
+from tests.sweeps import examples
 from verifier.engine import analyze_file, weakest
 from verifier.report.model import FileRequest
 from verifier.solver.solver import Solver
@@ -18,7 +19,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.pretty import pretty
 
 relaxed = settings(
-    max_examples=60,
+    max_examples=examples(60),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )

@@ -6,11 +6,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.solver import systems
+from tests.sweeps import examples
 from verifier.engine.wording import divided, worded
 from verifier.symbolic import expr as E
 
 relaxed = settings(
-    max_examples=200,
+    max_examples=examples(200),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.sweeps import examples
 from verifier.source.edits import Replacement, exact, problem, replaced
 from verifier.source.text import SourceError
 
@@ -99,14 +100,14 @@ def edited(draw: st.DrawFn) -> tuple[str, list[Replacement], list[Replacement]]:
 
 
 @given(edited())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_edits_can_be_taken_back(case: tuple[str, list[Replacement], list[Replacement]]) -> None:
     text, changes, back = case
     assert replaced(replaced(text, changes), back) == text
 
 
 @given(ROWS, st.integers(0, 8))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_inserted_lines_can_be_taken_out(rows: list[tuple[str, str]], at: int) -> None:
     text = "".join(row + end for row, end in rows)
     count = len(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"))

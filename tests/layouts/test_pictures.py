@@ -13,6 +13,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from tests.sweeps import examples
 from verifier.hardware.chips import CHIPS
 from verifier.layouts import svg, text
 from verifier.layouts.address import ceildiv
@@ -23,7 +24,7 @@ from verifier.layouts.picture import BLOCK, Gap, Row, draw
 from .figures import FIGURES, chip
 
 #: drawing is slow next to what hypothesis expects of one example, and slower to shrink
-FEW = settings(deadline=None, max_examples=50, phases=set(Phase) - {Phase.shrink})
+FEW = settings(deadline=None, max_examples=examples(50), phases=set(Phase) - {Phase.shrink})
 SIZES = st.integers(1, 4)
 SHAPES = st.tuples(st.integers(1, 3), st.integers(1, 7), SIZES, SIZES)
 

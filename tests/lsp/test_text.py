@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.lsp.driver import offset
+from tests.sweeps import examples
 from verifier.lsp.text import Buffer, Position, bare, column, moved, split, touched, units
 from verifier.report.model import Span
 
@@ -33,7 +34,7 @@ def place(buffer: Buffer, fraction: float) -> Position:
 
 
 @given(edited())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_edits_do_what_they_say(sample: tuple[str, list[tuple[float, float, str, bool]]]) -> None:
     text, edits = sample
     buffer = Buffer("u", "p", 1, text)
@@ -51,7 +52,7 @@ def test_edits_do_what_they_say(sample: tuple[str, list[tuple[float, float, str,
 
 
 @given(edited(), st.floats(0, 1))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_what_is_not_touched_is_found_again(
     sample: tuple[str, list[tuple[float, float, str, bool]]], where: float
 ) -> None:

@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.okk.support import Address, events, in_any_order, interpret, operations, recorded
+from tests.sweeps import examples
 from verifier.hardware.engines import Engine
 from verifier.symbolic.lanes import LocalTensor, SystemTensor
 from verifier.symbolic.pretty import pretty
@@ -155,7 +156,9 @@ def agree(run: Run, text: str, values: dict[str, int]) -> None:
     assert found == in_any_order(recorded(text, "kernel", structure(text, values)))
 
 
-relaxed = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+relaxed = settings(
+    max_examples=examples(60), deadline=None, suppress_health_check=list(HealthCheck)
+)
 
 
 @relaxed

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from tests.python.operations import check
 from tests.python.programs import same, same_for
+from tests.sweeps import examples
 
 DEQUE = st.sampled_from(
     [
@@ -39,7 +40,7 @@ DICTS = st.sampled_from(
 IMPORT = "from collections import deque, Counter, OrderedDict, defaultdict"
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=examples(50))
 @given(
     st.sampled_from(["", "[1, 2, 3]", "[1, 2], 2", "'ab', 0", "range(5), 3"]),
     st.lists(DEQUE, max_size=5),
@@ -48,13 +49,13 @@ def test_deques(start: str, operations: list[str]) -> None:
     check(f"{IMPORT}\nd = deque({start})", operations, "list(d)")
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=examples(50))
 @given(st.sampled_from(["", "'aab'", "{'a': 2, 'b': -1}", "a=1"]), st.lists(COUNTER, max_size=6))
 def test_counters(start: str, operations: list[str]) -> None:
     check(f"{IMPORT}\nc = Counter({start})", operations, "sorted(c.items())")
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=examples(50))
 @given(
     st.sampled_from(
         ["OrderedDict()", "OrderedDict(a=1, b=2)", "defaultdict(int)", "defaultdict(None, a=1)"]

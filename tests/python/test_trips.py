@@ -15,6 +15,7 @@ from tests.python.support import (
     program_for,
     right_or_unknown,
 )
+from tests.sweeps import examples
 from verifier.symbolic import expr as E
 from verifier.symbolic.trace import LedgerKind
 
@@ -66,7 +67,7 @@ def text(steps: list[str]) -> str:
     return f"{HEAD}\nfor i in range(n):\n{body}\n{SHOWN}\n"
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.lists(st.sampled_from(STEPS), min_size=1, max_size=5), st.booleans())
 def test_what_is_said_of_any_loop_is_right(steps: list[str], few: bool) -> None:
     right_or_unknown(text(steps), RANGES, few)

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.python.support import execute, machine, program_for, right_or_unknown
+from tests.sweeps import examples
 from verifier.symbolic import expr as E
 from verifier.symbolic.python import whiles
 from verifier.symbolic.trace import LedgerKind
@@ -83,7 +84,7 @@ STEPS = (
 )
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(
     st.sampled_from(TESTS),
     st.lists(st.sampled_from(STEPS), max_size=3),

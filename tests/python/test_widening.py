@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from tests.python.support import UNKNOWN, Outcome, assignments, at, execute, executed, machine, run
 from tests.python.test_forms import context
-from tests.sweeps import part
+from tests.sweeps import examples, part
 from verifier.symbolic import expr as E
 from verifier.symbolic.python.carried import ORDER, WHOLE, Place
 from verifier.symbolic.python.heap import UNBOUND, Heap, Item, ListBox, Scope
@@ -235,7 +235,7 @@ def trips(draw: st.DrawFn) -> list[str]:
     return out
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(trips(), st.sampled_from(READS), st.booleans())
 def test_loops_that_change_things_on_some_paths(body: list[str], last: str, caught: bool) -> None:
     loop = ["for i in range(n):", *(f"    {line}" for line in body)]
@@ -261,7 +261,7 @@ def looped(body: list[str], how: str) -> list[str]:
     return ["for i in (x for x in range(n) if x != k):", *(f"    {line}" for line in body)]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(trips(), st.sampled_from(["while", "nested", "calls", "generated"]))
 def test_other_loops_that_change_things_on_some_paths(body: list[str], how: str) -> None:
     start = ["c, d, l, v, f, q = C(), {'a': 1}, [1], 1, False, 0", "c.v = 1"]

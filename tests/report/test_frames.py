@@ -3,6 +3,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.sweeps import examples
 from verifier.report.frames import Mark, frame
 from verifier.report.model import Span
 from verifier.report.sources import Sources
@@ -24,7 +25,7 @@ def _marks(draw: st.DrawFn) -> Mark:
     return Mark(span, text, draw(st.booleans()), "")
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(
     _TEXTS, _TEXTS, st.lists(_marks(), min_size=1, max_size=5), st.integers(40, 120), st.booleans()
 )
@@ -40,7 +41,7 @@ def test_any_marks_on_any_text(
         assert not set("\t\r\n\x1b\x0c\u202e") & set(text)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.text(alphabet="ab\t幅é😀", min_size=1, max_size=30), st.data())
 def test_carets_are_below_their_characters(text: str, data: st.DataObject) -> None:
     text += "z"

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from tests.sweeps import examples
 from verifier.report import json_format
 from verifier.report.fingerprints import fingerprinted
 from verifier.report.json_reader import ReportError, read
@@ -51,7 +52,7 @@ def test_a_report_comes_back() -> None:
     assert text(reading.report) == text(report)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(reports())
 def test_any_report_comes_back(report: RunReport) -> None:
     printed = text(report)
@@ -108,7 +109,7 @@ def test_no_report_at_all(data: bytes) -> None:
         read(data)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.data())
 def test_broken_reports_are_refused_or_read(data: st.DataObject) -> None:
     printed = text(replace(REPORT, **PARTS)).encode()
@@ -127,7 +128,7 @@ def hint(name: str, known: object) -> str:
     return f"; {name} of {known}"
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.data(), st.integers(1, 4))
 def test_shards_make_the_whole_run(data: st.DataObject, count: int) -> None:
     """Byte for byte, whatever was found where, and in whatever order the shards are given."""

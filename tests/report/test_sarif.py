@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from msgspec.structs import replace
 
+from tests.sweeps import examples
 from verifier.report import sarif
 from verifier.report.fingerprints import fingerprinted
 from verifier.report.model import Diagnostic, Edit, FileError, Fix, RunReport, Span
@@ -191,7 +192,7 @@ def test_snapshot(snapshot: Snapshot) -> None:
     snapshot("report.sarif", text)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(reports())
 def test_any_report_is_a_log(report: RunReport) -> None:
     check(json.loads(render(report)))

@@ -6,6 +6,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.solver.crossing import cross_check
+from tests.sweeps import examples
 from verifier.solver import Query, Solver
 from verifier.solver.prepare import Preparation
 from verifier.solver.query import AnswerKind
@@ -15,7 +16,7 @@ from verifier.symbolic import expr as E
 from . import systems
 
 relaxed = settings(
-    max_examples=60,
+    max_examples=examples(60),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )

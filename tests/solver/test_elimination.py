@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.sweeps import examples
 from verifier.solver.elimination import exists
 from verifier.symbolic import expr as E
 from verifier.symbolic.pretty import pretty
@@ -15,7 +16,7 @@ from verifier.symbolic.pretty import pretty
 from . import systems
 
 relaxed = settings(
-    max_examples=200,
+    max_examples=examples(200),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )

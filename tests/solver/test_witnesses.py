@@ -6,6 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.sweeps import examples
 from verifier.solver import Solver, terms
 from verifier.solver.frames import Frame
 from verifier.solver.query import Query
@@ -16,7 +17,7 @@ from verifier.symbolic import expr as E
 from . import systems
 
 relaxed = settings(
-    max_examples=80,
+    max_examples=examples(80),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )

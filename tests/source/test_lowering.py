@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from libcst.metadata import MetadataWrapper, PositionProvider
 
 import verifier
+from tests.sweeps import examples
 from verifier.source import ir
 from verifier.source.expressions import EXPRESSIONS
 from verifier.source.lowering import _PATTERNS, _STATEMENTS, lower
@@ -155,7 +156,7 @@ def expressions(draw: st.DrawFn, depth: int = 3) -> str:
     return draw(st.sampled_from(forms))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(expressions(), SPACES)
 def test_spans_are_exact(text: str, space: str) -> None:
     source = f"def f():\n    # é\n\n    r{space}={space}{text}{space}\n    return{space} ({text})\n"

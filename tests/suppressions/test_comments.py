@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.sweeps import examples
 from verifier.source.suppressions import Layout, find, may_suppress, scan
 
 IGNORE = "# tilelint: ignore[partition-extent] -- small inputs"
@@ -242,7 +243,7 @@ STATEMENTS = st.one_of(
 
 
 @given(st.lists(STATEMENTS, max_size=6))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_the_scanner_agrees_with_tokenize(statements: list[str]) -> None:
     text = "\n".join(statements) + "\n"
     compile(text, "k.py", "exec", dont_inherit=True)
@@ -252,7 +253,7 @@ def test_the_scanner_agrees_with_tokenize(statements: list[str]) -> None:
 
 
 @given(st.text(alphabet="a '\"\\\n\r#{}()[]:f=@\t\fdef", max_size=60))
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(500), deadline=None)
 def test_any_text_is_scanned_to_its_end(text: str) -> None:
     layout = scan(text)
     ends = text.replace("\r\n", "\n").replace("\r", "\n").count("\n") + 1

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.sweeps import examples
 from verifier.symbolic import expr as E
 
 NAMES = ("a", "b", "c", "d")
@@ -153,7 +154,7 @@ def within(value: int, lo: int | None, hi: int | None) -> bool:
     return (lo is None or value >= lo) and (hi is None or value <= hi)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(terms, environments())
 def test_building_then_evaluating_is_computing(term: Term, env: Env) -> None:
     E.fresh_context()
@@ -168,7 +169,7 @@ def test_building_then_evaluating_is_computing(term: Term, env: Env) -> None:
     assert {sym.name for sym in built.free()} <= set(NAMES)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(formulas, environments())
 def test_formulas_evaluate_like_python(test: Test, env: Env) -> None:
     E.fresh_context()
@@ -182,7 +183,7 @@ def test_formulas_evaluate_like_python(test: Test, env: Env) -> None:
     assert E.not_(E.not_(built)) is built or E.evaluate(E.not_(E.not_(built)), env) == expected
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(terms, formulas, environments(), st.lists(leaves, min_size=4, max_size=4))
 def test_substitution_commutes_with_evaluation(
     term: Term, test: Test, env: Env, values: list[Term]
@@ -206,7 +207,7 @@ def test_substitution_commutes_with_evaluation(
     assert E.evaluate(step.bool(test.build()), env) == truth
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(terms, environments())
 def test_replacing_everything_by_numbers_folds(term: Term, env: Env) -> None:
     E.fresh_context()

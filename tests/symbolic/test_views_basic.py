@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.sweeps import examples
 from verifier.hardware.memories import Buffer
 from verifier.symbolic import expr as E
 from verifier.symbolic.tensors import View
@@ -118,7 +119,7 @@ def test_offsets_known_at_run_time_only() -> None:
     assert machine.broken() == ["slice-bounds"]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.data())
 def test_chains_of_subscripts_agree_with_numpy(data: st.DataObject) -> None:
     E.fresh_context()

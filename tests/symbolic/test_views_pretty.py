@@ -10,6 +10,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from tests.sweeps import examples
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.pretty import pretty, python
@@ -161,7 +162,7 @@ def run(text: str, env: dict[str, int]) -> object:
     return eval(text, {"__builtins__": {}}, scope)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(terms(), terms(), st.tuples(*[st.integers(-20, 20)] * 3))
 def test_the_text_means_the_term(first: object, second: object, values: tuple[int, ...]) -> None:
     E.fresh_context()

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.sweeps import examples
 from verifier.hardware.memories import Buffer
 from verifier.symbolic import expr as E
 from verifier.symbolic import views
@@ -285,7 +286,7 @@ def test_inexact_views_claim_nothing() -> None:
     assert coverage(lost, point(lost.frame)[0]) == (E.FALSE, False)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.data())
 def test_random_views_agree_with_enumeration(data: st.DataObject) -> None:
     E.fresh_context()

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.sweeps import examples
 from verifier.hardware.memories import Buffer
 from verifier.symbolic import expr as E
 from verifier.symbolic import views
@@ -87,7 +88,7 @@ def test_symbolic_split_and_flatten() -> None:
     assert positions(joined, env) == list(range(128 * 3, 192 * 3))
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(st.data())
 def test_reshapes_of_parts_are_right_or_inexact(data: st.DataObject) -> None:
     E.fresh_context()

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.sweeps import examples
 from verifier.executor import simulate, tpu_running
 from verifier.executor.lanes import ByteMemory, OutsideError, inside, local_place, system_place
 
@@ -52,7 +53,7 @@ def tensors(draw: st.DrawFn) -> Drawn:
 
 
 @given(tensors())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_reading_is_the_definition(tensor: Drawn) -> None:
     lanes, address, shape, strides, itemsize = tensor
     rng = np.random.default_rng(1)
@@ -67,7 +68,7 @@ def test_reading_is_the_definition(tensor: Drawn) -> None:
 
 
 @given(tensors())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_writing_is_the_definition_and_the_last_one_stays(tensor: Drawn) -> None:
     lanes, address, shape, strides, itemsize = tensor
     rng = np.random.default_rng(2)
