@@ -33,6 +33,12 @@ class Unasked:
     def declared(self, value: object, shape: Sequence[Expr], span: Span) -> View | None:
         _unasked("the tensor behind a pointer")
 
+    def mode(self, name: str) -> object:
+        _unasked("what the device is switched to")
+
+    def switch(self, name: str, value: object) -> None:
+        _unasked("a switch of the device")
+
     def as_address(self, value: object, span: Span) -> SystemAddress | None:
         _unasked("an address in system memory")
 

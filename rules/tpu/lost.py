@@ -8,7 +8,8 @@ from some on, or up to some. What reads the place then finds what was not meant 
 
 Where an operation itself fills the place again, that is so in every loop. Then it is a fault if
 something waits for its results: begins some iterations later and goes on when no more are made, and
-finds that the first ones are gone.
+finds that the first ones are gone. Or if it takes places in turn of which one is never read:
+:mod:`rules.tpu.untaken`.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from rules.tpu import flow, kit
 from rules.tpu.examples import pair
 from rules.tpu.flow import Instance, Use
 from rules.tpu.kit import function, words
+from rules.tpu.untaken import Untaken, scheduled
 from verifier.dialects.names import OKK
 from verifier.hardware.chips import Chip
 from verifier.rulebase import Monitor, On, Rule, register
@@ -30,7 +32,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.checks import Check, Note
 from verifier.symbolic.expr import Bool
 from verifier.symbolic.lanes import LocalTensor, SystemTensor
-from verifier.symbolic.memory.events import Stretch
+from verifier.symbolic.memory.events import Stretch, Turned
 from verifier.symbolic.memory.known import Known
 from verifier.symbolic.memory.lives import exclusive
 from verifier.symbolic.tensors import Loop
@@ -58,6 +60,7 @@ def lost_results(trace: Trace, chip: Chip) -> Iterable[Check]:
     for write in results.made:
         if len(by_place[write.span]) == 1 and by_place[write.span] == [None]:
             yield from results.overtaken(write)
+    yield from Untaken(chip, results.table, results.demands).checks(results.made)
 
 
 def lost_in_run(event: Stretch, chip: Chip) -> Iterator[Check]:
@@ -70,6 +73,12 @@ def lost_in_run(event: Stretch, chip: Chip) -> Iterator[Check]:
         for check in results.lost(write, again=True):
             if check.order is not None and check.order >= event.since:
                 yield check
+
+
+def untaken_in_run(event: Turned, chip: Chip) -> Iterator[Check]:
+    """Of the places that a run has filled in turn, those that nothing has read."""
+    results = _Results(event.trace, chip)
+    yield from Untaken(chip, results.table, results.demands).checks(results.made)
 
 
 class _Next(Struct, frozen=True):
@@ -182,7 +191,7 @@ class _Results:
         for age in _AGES if write.loops else ():
             put = flow.back(write.loops, len(write.loops) - 1, -age)
             for other in others:
-                if not _scheduled(other, write.loops[-1], held) or not _goes_on(write, other):
+                if not scheduled(other, write.loops[-1], held) or not _goes_on(write, other):
                     continue
                 found = flow.at(other, put)
                 if found and kit.fills_all(self.chip, found.tensor, write.tensor):
@@ -253,22 +262,6 @@ def _bounds(use: Use, loop: Loop, sign: int) -> set[Bool]:
         and fact.expr is not None
         and fact.expr.coefficient(loop.symbol) * sign > 0
     }
-
-
-def _scheduled(use: Use, loop: Loop, held: set[int]) -> bool:
-    """Whether a use is in all iterations from some on, or up to some: its conditions say no more
-    of the index, and nothing else that the result's own do not say."""
-    for fact in (part for each in use.path for part in conjuncts(each)):
-        if loop.symbol not in fact.free():
-            if id(fact) not in held:
-                return False
-        elif fact.kind is not E.BoolKind.LE or fact.expr is None:
-            return False
-        else:
-            slope = fact.expr.coefficient(loop.symbol)
-            if loop.symbol in (fact.expr - loop.index * slope).free():
-                return False
-    return True
 
 
 def _goes_on(write: Use, other: Use) -> bool:
@@ -348,7 +341,10 @@ register(
         facts=("OKK-X07", "ADR-11"),
         on=On.TRACE,
         check=lost_results,
-        monitors=(Monitor(Stretch, lost_in_run, meant=True),),
+        monitors=(
+            Monitor(Stretch, lost_in_run, meant=True),
+            Monitor(Turned, untaken_in_run, meant=True),
+        ),
         dialects=(OKK,),
         sources=("OKKernel manual, programming_device",),
         failing=_PAIR[0],

@@ -356,3 +356,20 @@ def test_bounds_that_a_symbol_has_of_its_own_are_kept() -> None:
         )
         env = {str(i): a, str(row): b}
         assert E.evaluate(formula, env) == want, env
+
+
+def test_an_index_that_is_divided_within_what_is_divided() -> None:
+    """``(a - 2*s + 4*(s // 2)) // 5``: the inner quotient is taken apart first, the outer one would
+    be again and again."""
+    a, most, s = E.symbol("a", 0), E.symbol("most", 1), E.fresh("s", 0)
+    atom = s.as_atom()
+    assert isinstance(atom, Sym)
+    row = E.floordiv(a - 2 * s + 4 * E.floordiv(s, 2), 5)
+    formula, exact = exists([(atom, most)], [E.eq(row, 1), E.ge(2 * s, a - 7)])
+    for one, limit in itertools.product(range(14), range(1, 9)):
+        env = {"a": one, "most": limit}
+        want = any(
+            (one - 2 * k + 4 * (k // 2)) // 5 == 1 and 2 * k >= one - 7 for k in range(limit)
+        )
+        found = E.evaluate(formula, env)
+        assert found == want if exact else (want or not found), env

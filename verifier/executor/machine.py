@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
 from msgspec import Struct
@@ -19,7 +19,7 @@ from verifier.executor.findings import MisuseError, UnsupportedError, ViolationE
 from verifier.executor.flow import Origins
 from verifier.executor.memory import Bound, Memory, Template
 from verifier.executor.programs import Plans, Program
-from verifier.executor.recent import Progress, RecentOperations, Stores
+from verifier.executor.recent import Progress, RecentOperations, Stores, Turns
 from verifier.executor.records import Record
 from verifier.executor.watch import WATCHED, Watch
 from verifier.hardware import dtypes as dt
@@ -43,6 +43,7 @@ from verifier.symbolic.memory.events import (
     Returned,
     Stored,
     Stretch,
+    Turned,
     UndefinedLanes,
     UndefinedRead,
 )
@@ -128,6 +129,8 @@ class Rules(Struct):
         return found
 
 
+_Listener = TypeVar("_Listener", RecentOperations, Stores, Turns)
+
 #: what happens when an operation is emitted: numbers are computed
 Execute = Callable[["ConcreteMachine", Operation], None]
 
@@ -196,9 +199,9 @@ class ConcreteMachine(Numbering):
         #: what TPU kernels did, for the rules that look at all of it
         self.trace: list[Operation] = []
         self.storages: list[Storage] = []
-        self.recent = self._recent_operations()
+        self.recent = self._listener(Stretch, RecentOperations)
         self.progress = Progress(self.meet) if Issued in self.rules.monitors else None
-        self.stores = Stores(self.meet, self.blank_trace) if Stored in self.rules.monitors else None
+        self.stores, self.turns = self._listener(Stored, Stores), self._listener(Turned, Turns)
         self._accused: list[tuple[Rule, Storage]] = []  # results: what becomes of them decides
         known = plans if plans is not None else Plans()
         self.plans, self.kept, self._templates = known.calls, known.kept, known.templates
@@ -214,9 +217,9 @@ class ConcreteMachine(Numbering):
         #: the operation at which the run is looked at again
         self.probed = _PROBED if options.probe is not None else _NEVER
 
-    def _recent_operations(self) -> RecentOperations | None:
-        looked_at = Stretch in self.rules.monitors
-        return RecentOperations(self.meet, self.blank_trace) if looked_at else None
+    def _listener(self, event: type, make: Callable[..., _Listener]) -> _Listener | None:
+        """What gathers what an event is made of, if a rule hears it."""
+        return make(self.meet, self.blank_trace) if event in self.rules.monitors else None
 
     def _watching(self, wanted: frozenset[type]) -> Watch | None:
         bank = self.target.psum_bank_bytes if isinstance(self.hardware, Target) else 0
@@ -353,6 +356,8 @@ class ConcreteMachine(Numbering):
             self.recent.add(operation, section)
         if self.stores is not None:
             self.stores.add(operation)
+        if self.turns is not None:
+            self.turns.add(operation)
         self.judge_operation(operation)
         self._execute(self, operation)
 
@@ -470,6 +475,12 @@ class ConcreteMachine(Numbering):
     def assume(self, condition: Bool, text: str, span: Span, kind: AssumptionKind) -> None:
         if condition is E.FALSE:
             raise MisuseError(f"the kernel demands: {text}", span)
+
+    def mode(self, name: str) -> object:
+        return self.state.get(("mode", name), False)
+
+    def switch(self, name: str, value: object) -> None:
+        self.state["mode", name] = value
 
     # -- coercions ---------------------------------------------------------------------
 

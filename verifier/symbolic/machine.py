@@ -148,6 +148,14 @@ class Machine(Protocol):
         """Add an assumption to the rest of the path."""
         ...
 
+    def mode(self, name: str) -> object:
+        """What the device was last switched to on this path; False: to nothing."""
+        ...
+
+    def switch(self, name: str, value: object) -> None:
+        """Switch the device to something."""
+        ...
+
     # -- coercions: they force lazily typed parameters; None when the value cannot be one ------
 
     def as_view(self, value: object, span: Span) -> View | None:

@@ -22,13 +22,13 @@ from verifier.symbolic.expr import (
     TRUE,
     Atom,
     Bool,
-    Div,
     Expr,
     Extremum,
     Ite,
     Substitution,
     Sym,
 )
+from verifier.symbolic.parting import CANDIDATES, between, divides, divisors, upper_bounds
 from verifier.symbolic.rewriting import Chosen, Minima
 from verifier.symbolic.tensors import Loop, View
 from verifier.symbolic.units import in_unit
@@ -40,7 +40,6 @@ Decide = Callable[[Bool], "bool | None"]
 
 _ENUMERATED: Final = 4  # extents up to this one are enumerated when all else fails
 _BRANCHES: Final = 16  # case splits before giving up exactness
-_CANDIDATES: Final = 32  # bounds tried for one sum
 
 
 def point(frame: Sequence[Expr]) -> tuple[tuple[Expr, ...], Bool]:
@@ -320,7 +319,7 @@ class _Eliminator(Struct):
             while found:
                 found = False
                 for item in left:
-                    if _divides(first[0], item[0]) and self._positive(
+                    if divides(first[0], item[0]) and self._positive(
                         reach + first[0] - item[0] + 1
                     ):
                         chain.append(item)
@@ -367,7 +366,7 @@ class _Eliminator(Struct):
         """Upper (``sign`` 1) or lower bounds of a sum that are free of every symbol."""
         pending = [total]
         tried = 0
-        while pending and tried < _CANDIDATES:
+        while pending and tried < CANDIDATES:
             tried += 1
             current = pending.pop(0)
             split = _linear(current, problem)
@@ -389,7 +388,7 @@ class _Eliminator(Struct):
             if grows == (sign < 0):
                 pending.append(base)
             else:
-                for size in _upper(problem.extents[symbol]):
+                for size in upper_bounds(problem.extents[symbol]):
                     if wanted not in size.free():
                         pending.append(base + coef * (size - 1))
 
@@ -469,7 +468,7 @@ class _Eliminator(Struct):
                 upper, coef, rest = bound
                 (uppers if upper else lowers).append((coef, rest))
             else:
-                others.extend(_between(lowers, uppers))
+                others.extend(between(lowers, uppers))
                 del problem.extents[symbol]
                 problem.facts = others
                 return True
@@ -564,7 +563,7 @@ class _Eliminator(Struct):
                 parts.append(part)
             return parts, True
         for symbol, extent in problem.extents.items():
-            limits = [hi for size in _upper(extent) if (hi := E.bounds(size)[1]) is not None]
+            limits = [hi for size in upper_bounds(extent) if (hi := E.bounds(size)[1]) is not None]
             if not limits or not 0 <= min(limits) <= min(_ENUMERATED, self.branches):
                 continue
             self.branches -= min(limits) - 1
@@ -597,27 +596,11 @@ class _Eliminator(Struct):
 # ------------------------------------------------------------------------------- algebra
 
 
-def _between(
-    lowers: Sequence[tuple[Expr, Expr]], uppers: Sequence[tuple[Expr, Expr]]
-) -> Iterator[Bool]:
-    """When some integer ``s`` has every ``a*s >= low`` and every ``b*s <= high``."""
-    for a, low in lowers:
-        for b, high in uppers:
-            if any(coef.is_const and coef.const == 1 for coef in (a, b)):
-                between = E.le(low * b, high * a)
-            else:  # ceil(low / a) <= floor(high / b)
-                between = E.le(-E.floordiv(-low, a), E.floordiv(high, b))
-            yield from conjuncts(between)
-
-
 def _moduli(problem: _Problem, symbol: Sym) -> Iterator[int]:
     """What a symbol is divided by in the equations and facts of a problem, if that is a number."""
     compared = (fact.expr for fact in problem.facts if fact.expr is not None)
     for term in (*problem.equations, *compared):
-        for atom in term.atoms():
-            if isinstance(atom, Div) and atom.den.is_const and symbol in atom.num.free():
-                if atom.den.const > 1 and atom.num.coefficient(symbol):
-                    yield atom.den.const
+        yield from divisors(term, symbol)
 
 
 def _choices(term: Expr, problem: _Problem) -> list[Ite]:
@@ -667,27 +650,6 @@ def _linear(e: Expr, problem: _Problem) -> tuple[dict[Sym, Expr], Expr] | None:
         else:
             coefs[inside[0]] = coefs.get(inside[0], E.const(0)) + factor
     return coefs, rest
-
-
-def _divides(divisor: Expr, value: Expr) -> bool:
-    if divisor.is_const:
-        d = divisor.const
-        return value.const % d == 0 and all(coef % d == 0 for _, coef in value.terms)
-    return E.exact_quotient(value, divisor) is not None
-
-
-def _upper(size: Expr) -> list[Expr]:
-    """Upper bounds of an extent: itself, and with ``min`` replaced by each of its arguments."""
-    found = [size]
-    for mono, coef in size.terms:
-        atom = mono[0]
-        if len(mono) != 1 or not isinstance(atom, Extremum):
-            continue
-        if (atom.kind == "min") == (coef > 0):
-            rest = size - E.from_atom(atom) * coef
-            for arg in atom.args:
-                found.extend(_upper(rest + arg * coef))
-    return found[:_CANDIDATES]
 
 
 __all__ = ["Decide", "coverage", "exists", "point", "same_frame"]

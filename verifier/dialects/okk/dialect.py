@@ -14,7 +14,7 @@ from verifier.source import ir
 from verifier.source.ir import Span
 from verifier.symbolic.dialect import Declare
 from verifier.symbolic.expr import Bool
-from verifier.symbolic.instruction import Trait
+from verifier.symbolic.instruction import Instruction, Trait
 from verifier.symbolic.lanes import SystemAddress
 from verifier.symbolic.machine import Call, Machine
 from verifier.symbolic.pretty import pretty
@@ -84,7 +84,7 @@ class OkkDialect(WithoutTensors):
             return host.answer(machine, instruction, bound, call)
         if Trait.LOGS in instruction.traits:
             _assume(machine, bound)
-        perform(machine, instruction, bound, call)
+        _do(machine, instruction, bound, call)
         return None
 
     # -- there are no tensors as values -------------------------------------------------
@@ -98,7 +98,8 @@ class OkkDialect(WithoutTensors):
     def arguments(
         self, machine: VM, definition: ir.FunctionDef, declare: Declare
     ) -> Mapping[str, object] | None:
-        """The fields of a structure are inputs."""
+        """The fields of a structure are inputs; kernels begin in sequential mode."""
+        machine.switch(host.PARALLEL, False)
         return arguments.structured(machine, definition, declare)
 
     def parameter(self, machine: VM, p: Parameter, annotation: ir.Expr | None) -> object | None:
@@ -138,9 +139,17 @@ def _parallel(machine: Machine, call: Call) -> object:
         return Opaque("a parallel section")
     nothing = Bound(isa.signature(start), {}, True)
     return Managed(
-        lambda: perform(machine, start, nothing, call),
-        lambda: perform(machine, end, nothing, call),
+        lambda: _do(machine, start, nothing, call),
+        lambda: _do(machine, end, nothing, call),
     )
+
+
+def _do(machine: Machine, instruction: Instruction, bound: Bound, call: Call) -> None:
+    perform(machine, instruction, bound, call)
+    if Trait.STARTS_PARALLEL in instruction.traits:
+        machine.switch(host.PARALLEL, True)
+    elif Trait.ENDS_PARALLEL in instruction.traits:
+        machine.switch(host.PARALLEL, False)
 
 
 def _assume(machine: Machine, bound: Bound) -> None:

@@ -19,6 +19,9 @@ from verifier.symbolic.machine import Call, Machine
 from verifier.symbolic.trace import LedgerKind
 from verifier.symbolic.values import Opaque, RecordValue, Ref
 
+#: whether transfers and computations run side by side
+PARALLEL: Final = "parallel"
+
 _CHIP: Final[dict[str, Callable[[Chip], int]]] = {
     "npu_num": lambda chip: chip.lanes,
     "local_mem_size_per_npu": lambda chip: chip.local_bytes,
@@ -45,6 +48,8 @@ def answer(machine: Machine, instruction: Instruction, bound: Bound, call: Call)
         return places.channels_per_lane(machine.chip.lanes, start, channels)
     if name in ALIGNED_HELPERS or name in ("compact_stride", "continuous_stride"):
         return _strides(machine, instruction, bound, call)
+    if name == "is_parallel_state":
+        return machine.mode(PARALLEL)
     return Opaque(f"the result of `{call.text}`")
 
 

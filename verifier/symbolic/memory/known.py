@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from verifier.symbolic import expr as E
-from verifier.symbolic.expr import Bool, Div, Expr, Sym
+from verifier.symbolic.expr import Bool, Div, Expr, Ite, Sym, Table
 from verifier.symbolic.tensors import Axis, Loop
 from verifier.symbolic.views.common import conjuncts
 
 #: places that are taken in turn: so many are told apart, of so many indices
-_MOST_TURNS: Final = 8
+MOST_TURNS: Final = 8
 _MOST_INDICES: Final = 2
 
 
@@ -156,14 +156,16 @@ def _turns(condition: Bool) -> Iterator[tuple[Sym, int]]:
     """Symbols that are divided by a small number, and that number."""
     for arg in condition.args:
         yield from _turns(arg)
-    if condition.expr is None:
-        return
-    for mono, _ in condition.expr.terms:
-        for atom in mono:
-            if not isinstance(atom, Div) or not atom.den.is_const:
-                continue
-            if not 2 <= atom.den.const <= _MOST_TURNS:
-                continue
+    if condition.expr is not None:
+        yield from _divided(condition.expr)
+
+
+def _divided(term: Expr) -> Iterator[tuple[Sym, int]]:
+    for atom in term.atoms():
+        if isinstance(atom, Div) and atom.den.is_const and 2 <= atom.den.const <= MOST_TURNS:
             for symbol in atom.num.free():
                 if isinstance(symbol, Sym) and atom.num.coefficient(symbol):
                     yield symbol, atom.den.const
+        elif isinstance(atom, (Ite, Table)):  # picked from a list
+            for child in atom.children():
+                yield from _turns(child) if isinstance(child, Bool) else _divided(child)

@@ -19,7 +19,7 @@ from verifier.symbolic.expr.settling import Settling, has_choice
 from verifier.symbolic.generation import Generation
 from verifier.symbolic.numbering import Numbering
 from verifier.symbolic.python.flow import AbortedRunError, Frame, HostCheck, Landing, Mark
-from verifier.symbolic.python.heap import Box, Heap, Scope
+from verifier.symbolic.python.heap import Box, Heap, Scope, StateBox
 from verifier.symbolic.python.inputs import Inputs, Parameter
 from verifier.symbolic.tensors import Loop, LoopKind, Storage
 from verifier.symbolic.trace import (
@@ -79,6 +79,8 @@ class State(Numbering):
         self.unrolled: set[Span] = set()
         self.base: dict[int, Box] = {}
         self.heap = Heap(self.base)
+        #: what the device is switched to, as if the program held it itself
+        self._modes = self.heap.new(StateBox(kind="the device"))
         self._path: list[Bool] = []
         #: each with the length of the path where it was entered
         self._loops: list[tuple[Loop, int]] = []
@@ -122,6 +124,18 @@ class State(Numbering):
     def box(self, value: object) -> Box | None:
         """The box that a value refers to, None if it is no reference."""
         return self.heap.get(value.id) if isinstance(value, Ref) else None
+
+    def mode(self, name: str) -> object:
+        """What the device was last switched to on this path; False: to nothing."""
+        box = self.heap.get(self._modes.id)
+        assert isinstance(box, StateBox)
+        return box.fields.get(name, False)
+
+    def switch(self, name: str, value: object) -> None:
+        """Switch the device to something."""
+        box = self.heap.write(self._modes.id)
+        assert isinstance(box, StateBox)
+        box.fields[name] = value
 
     def write(self, ref: Ref, span: Span) -> Box:
         """The box, to change it. A write to a copy of an object is lost: nothing after counts."""
