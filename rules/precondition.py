@@ -69,8 +69,9 @@ register(
         summary="a kernel is launched with what it is right for",
         reason=(
             "A call in a file that is checked starts a kernel with arguments whose shapes and "
-            "types the text shows, or on a grid, or without one, and the kernel's precondition "
-            "does not hold for these. Arguments are followed to where NumPy, JAX or PyTorch makes "
+            "types the text shows, or on a grid, or without one, and the kernel's precondition, or "
+            "what it asserts itself, does not hold for these. Arguments are followed to where "
+            "NumPy, JAX or PyTorch makes "
             "them, through imports, as long as names are bound once; loops over what is listed, "
             "rows of `pytest.mark.parametrize` and helpers that are called are read for each of "
             "what they are given. What cannot be read is not judged, nor is a launch that is "

@@ -180,6 +180,75 @@ def test_what_is_not_certain_is_no_finding(tmp_path: Path, text: str) -> None:
     assert messages(tmp_path, text) == []
 
 
+#: right for all that it takes
+CHOOSY = """
+
+@nki.jit
+def choosy(src, other, deep=False):
+    P, F = src.shape
+    P2, F2 = other.shape
+    assert P == P2 and P <= 128
+    assert F == 96
+    if deep:
+        assert F2 == 192
+    dst = nl.ndarray((P, F), dtype=src.dtype, buffer=nl.shared_hbm)
+    tile = nl.ndarray((P, F), dtype=src.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=tile, src=src)
+    nisa.dma_copy(dst=dst, src=tile)
+    return dst
+
+
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "breaks"),
+    [
+        ("choosy(np.zeros((72, 95)), np.zeros((72, 96)))", "F = 95 breaks F == 96"),
+        (
+            "choosy(np.zeros((72, 96)), np.zeros((64, 96)))",
+            "P = 72, other.shape[0] = 64 breaks P == other.shape[0]",
+        ),
+        (
+            "choosy(np.zeros((72, 96)), np.zeros((72, 191)), deep=True)",
+            "deep = True, other.shape[1] = 191 breaks not deep or other.shape[1] == 192",
+        ),
+        # what it asserts keeps its own bounds from being judged
+        ("rows(np.zeros((256, 95)))", "F = 95 breaks F == 96"),
+        ("choosy(np.zeros((72, 96)), np.zeros((72, 191)))", ""),
+        ("choosy(np.zeros((72, 96)), np.zeros((72, 192)), deep=True)", ""),
+        ("choosy(np.zeros((72, 96)), np.zeros((72, 191)), deep=deeply())", ""),
+        ("with pytest.raises(AssertionError):\n    choosy(np.zeros((7, 5)), np.zeros((7, 9)))", ""),
+    ],
+)
+def test_what_a_kernel_asserts_is_what_its_launches_keep_to(
+    tmp_path: Path, text: str, breaks: str
+) -> None:
+    told = found(tmp_path, CHOOSY + text)
+    name = text.partition("(")[0]
+    wanted = [f"`{name}` does not take this launch: {breaks}"] if breaks else []
+    assert [d.message for d in told] == wanted
+    for d in told:
+        (label,) = d.labels
+        assert (label.text, d.severity) == ("the kernel asserts it here", "error")
+        assert "assert" in (KERNELS + CHOOSY + text).splitlines()[label.span.line - 1]
+
+
+def test_launches_elsewhere_keep_to_what_a_verified_kernel_asserts(tmp_path: Path) -> None:
+    (tmp_path / "kernels.py").write_text(KERNELS.partition("@nki.jit")[0] + CHOOSY)
+    test = tmp_path / "test_kernels.py"
+    test.write_text(
+        "import numpy as np\nfrom kernels import choosy\n\n\ndef test():\n"
+        "    choosy(np.zeros((72, 96)), np.zeros((72, 96)))\n"
+        "    choosy(np.zeros((72, 96)), np.zeros((64, 96)))\n"
+    )
+    configurations = Configurations(Overrides(isolated=True))
+    report = run(RunOptions((str(tmp_path),), configurations, jobs=1))
+    assert [kernel.status for kernel in report.kernels] == ["verified"]
+    (told,) = report.diagnostics
+    assert (told.span.path, told.span.line) == (str(test), 7)
+
+
 def test_a_launch_without_the_grid_that_is_needed(tmp_path: Path) -> None:
     told = messages(tmp_path, "x = np.zeros((256, 96))\nparts[2](x)\nparts(x)\nparts[1](x)")
     assert told == [

@@ -109,6 +109,7 @@ def judgement(case: Case) -> Outcome:
         judged=judged.places(found.verdicts),
         tiles=tiles(run, unit.target) if request.tiles else (),
         precondition=condition,
+        demands=tuple(precondition.demands(run)),
         late=bool(clock.cuts) or run.late,
     )
     return Outcome(kernel, tuple(report.deduplicate(problems)), statistics)

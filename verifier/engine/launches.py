@@ -1,4 +1,4 @@
-"""Launches that break the precondition of the kernel that they start.
+"""Launches that break the precondition of the kernel that they start, or what it asserts itself.
 
 A condition is evaluated on what a file shows of the arguments. Where something in it is not known
 it says nothing, unless it is the same either way. Of several conditions each is told that is
@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import os
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from msgspec import Struct
@@ -37,6 +37,29 @@ class Judged(Struct, frozen=True):
     conjuncts: tuple[report.Conjunct, ...]
 
 
+class Naming:
+    """Which files name some kernels, as those do that launch them."""
+
+    def __init__(self, kernels: Iterable[report.KernelReport], read: Reader) -> None:
+        self._read = read
+        self._names = {
+            (kernel.path, kernel.line): re.compile(
+                rf"\b(?:{'|'.join(map(re.escape, _names_of(kernel)))})\b"
+            )
+            for kernel in kernels
+        }
+
+    def may_be_in(self, path: str) -> bool:
+        """Whether a file names a kernel besides its definition, or the file that it is in."""
+        text = self._read(path) or ""
+        own = os.path.abspath(path)  # noqa: PTH100
+        for (file, _), name in self._names.items():
+            found = (hit for _, hit in zip(range(2), name.finditer(text), strict=False))
+            if len(list(found)) > (os.path.abspath(file) == own):  # noqa: PTH100
+                return True
+        return False
+
+
 class Broken:
     """The findings about launches in the files of a project.
 
@@ -52,44 +75,38 @@ class Broken:
     ) -> None:
         self._judged: dict[Place, list[Judged]] = {}
         for one in judged:
-            if one.conjuncts:
+            if one.conjuncts or one.kernel.demands:
                 place = (os.path.abspath(one.kernel.path), one.kernel.line)  # noqa: PTH100
                 self._judged.setdefault(place, []).append(one)
         self._launches = Launches(self._judged.keys(), device, read, project)
-        self._read = read
-        self._names = {
-            place: re.compile(rf"\b(?:{'|'.join(map(re.escape, _names_of(one)))})\b")
-            for place, (one, *_) in self._judged.items()
-        }
-
-    def may_be_in(self, path: str) -> bool:
-        """Whether a file names a kernel besides its definition, or the file that it is in."""
-        text = self._read(path) or ""
-        own = os.path.abspath(path)  # noqa: PTH100
-        for (file, _), name in self._names.items():
-            found = (hit for _, hit in zip(range(2), name.finditer(text), strict=False))
-            if len(list(found)) > (file == own):
-                return True
-        return False
+        self._naming = Naming((one.kernel for ones in self._judged.values() for one in ones), read)
 
     def of(self, path: str) -> list[report.Diagnostic]:
         """The findings in a file; of a launch that is made several times the first one counts."""
         found: dict[object, report.Diagnostic] = {}
-        for launch in self._launches.of(path) if self.may_be_in(path) else ():
+        for launch in self._launches.of(path) if self._naming.may_be_in(path) else ():
             for one in self._judged[launch.kernel]:
                 for told in _judge(one, launch):
                     found.setdefault((told.span, told.kernel, told.targets), told)
         return list(found.values())
 
 
-def _names_of(judged: Judged) -> tuple[str, str]:
+def _names_of(kernel: report.KernelReport) -> tuple[str, str]:
     """What names a kernel or its module."""
-    file = os.path.basename(judged.kernel.path).removesuffix(".py")  # noqa: PTH119
-    return judged.kernel.name.rpartition(".")[2], file
+    file = os.path.basename(kernel.path).removesuffix(".py")  # noqa: PTH119
+    return kernel.name.rpartition(".")[2], file
 
 
 def _judge(judged: Judged, launch: Launch) -> Iterator[report.Diagnostic]:
     inputs = _Inputs(judged, launch)
+    refused = [
+        demand
+        for demand in judged.kernel.demands
+        if inputs.truth(ast.parse(demand.text, mode="eval").body) is False
+    ]
+    if refused:  # the kernel has said so: it is not at fault for what else such inputs break
+        yield _refused(judged, launch, refused, inputs)
+        return
     told: list[tuple[report.Conjunct, str]] = []
     for conjunct in judged.conjuncts:
         tree = ast.parse(conjunct.text, mode="eval").body
@@ -97,31 +114,63 @@ def _judge(judged: Judged, launch: Launch) -> Iterator[report.Diagnostic]:
             break  # those after it are meant for inputs that meet it
         if inputs.truth(tree) is False:
             told.append((conjunct, inputs.shown(tree)))
-    rule = find(RULE)
-    if not told or rule is None:
+    if not told:
         return
     (first, values), kernel = told[0], judged.kernel
     alone = launch.grid is None and first.grid
     how = "is launched without a grid" if alone else "is not right for this launch"
-    notes = [f"{shown} breaks {c.text}, too" for c, shown in told[1:]]
-    yield report.Diagnostic(
+    yield _finding(
+        kernel,
+        launch,
+        message=f"`{kernel.name}` {how}: {values} breaks {first.text}",
+        predicate=first.text,
+        notes=tuple(f"{shown} breaks {c.text}, too" for c, shown in told[1:]),
+        label=report.Label(first.span, f"needs {first.text}: {first.what}"),
+        facts=first.facts,
+    )
+
+
+def _refused(
+    judged: Judged, launch: Launch, demands: Sequence[report.Label], inputs: _Inputs
+) -> report.Diagnostic:
+    """The finding that a launch breaks what the kernel asserts."""
+    kernel = judged.kernel
+    told = [(demand, inputs.shown(ast.parse(demand.text, mode="eval").body)) for demand in demands]
+    first, values = told[0]
+    return _finding(
+        kernel,
+        launch,
+        message=f"`{kernel.name}` does not take this launch: {values} breaks {first.text}",
+        predicate=first.text,
+        notes=tuple(f"{shown} breaks {demand.text}, too" for demand, shown in told[1:]),
+        label=report.Label(first.span, "the kernel asserts it here"),
+    )
+
+
+def _finding(
+    kernel: report.KernelReport,
+    launch: Launch,
+    *,
+    message: str,
+    predicate: str,
+    notes: tuple[str, ...],
+    label: report.Label,
+    facts: tuple[str, ...] = (),
+) -> report.Diagnostic:
+    rule, place = find(RULE), launch.span
+    assert rule is not None
+    return report.Diagnostic(
         rule=RULE,
         name=rule.summary,
         severity="error",
         verdict="always",
-        message=f"`{kernel.name}` {how}: {values} breaks {first.text}",
-        span=report.Span(
-            launch.span.path,
-            launch.span.line,
-            launch.span.column,
-            launch.span.end_line,
-            launch.span.end_column,
-        ),
+        message=message,
+        span=report.Span(place.path, place.line, place.column, place.end_line, place.end_column),
         kernel=kernel.name,
-        facts=first.facts,
-        predicate=first.text,
-        notes=tuple(notes),
-        labels=(report.Label(first.span, f"needs {first.text}: {first.what}"),),
+        facts=facts,
+        predicate=predicate,
+        notes=notes,
+        labels=(label,),
         targets=(kernel.target,),
     )
 

@@ -36,7 +36,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.expr import FALSE, Bool, Sym
 from verifier.symbolic.pretty import python
 from verifier.symbolic.python.entry import Run
-from verifier.symbolic.trace import SAID
+from verifier.symbolic.trace import SAID, AssumptionKind
 
 #: an example whose sizes are larger, so that loops somewhere run, is shown by a smaller one
 _EVERYDAY: Final = 1024
@@ -298,6 +298,20 @@ def of_run(
     }
     facts = (*admitted, *(item.condition for item in found.all))
     return precondition, frozenset(parts), Advice(solver, facts, frozenset(found.hopeless))
+
+
+def demands(run: Run) -> Iterator[report.Label]:
+    """What the kernel asserts of its inputs alone, as far as it is followed exactly."""
+    lost = {name for entry in run.trace.ledger for name in entry.symbols}
+    # who reads them knows the sizes of these alone by name
+    names = {s: n for s, n in own_names(run).items() if s.name.partition(".")[0] in run.ranks}
+    for said in run.trace.assumptions:
+        if said.kind is not AssumptionKind.ASSERT or said.span is None:
+            continue
+        for part in conjuncts(said.condition):
+            known = (s.origin in E.GIVEN and s.name not in lost for s in part.free())
+            if all(known) and lost.isdisjoint(part.flags()):
+                yield report.Label(diagnostics.span(said.span), python(part, names))
 
 
 def _assumed(found: Conditions, names: Mapping[Sym, str]) -> Iterator[str]:

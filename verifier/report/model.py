@@ -363,6 +363,8 @@ class KernelReport(Struct, frozen=True):
     judged: tuple[Judged, ...] = ()
     #: None: not known
     precondition: Precondition | None = None
+    #: what it asserts, as Python expressions like those of its precondition
+    demands: tuple[Label, ...] = ()
     #: its time was over before all was decided
     late: bool = False
 

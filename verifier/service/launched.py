@@ -1,35 +1,31 @@
-"""Launches that break the preconditions of kernels, in all files that are checked together."""
+"""Launches that break what kernels need or assert, in all files that are checked together."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from verifier.report.model import FileResult
+from verifier.report.model import FileResult, KernelReport
 from verifier.service.policy import Policy
-
-if TYPE_CHECKING:
-    from verifier.engine.launches import Judged
 
 
 def with_launching(
     results: Sequence[FileResult], others: Sequence[str], read: Callable[[str], str | None]
 ) -> list[FileResult]:
     """The results, and an empty one for each file of ``others`` that names one of the kernels that
-    are not right for all inputs."""
-    judged = _judged(results)
-    if not judged or not others:
+    are not right for all inputs, or do not take all."""
+    kernels = list(_choosy(results)) if others else []
+    if not kernels:
         return list(results)
-    from verifier.engine.launches import Broken
+    from verifier.engine.launches import Naming
 
-    broken = Broken(judged, (), read)
+    naming = Naming(kernels, read)
     known = {result.path for result in results}
     more = (path for path in map(_absolute, others) if path not in known)
-    return [*results, *(FileResult(path) for path in more if broken.may_be_in(path))]
+    return [*results, *(FileResult(path) for path in more if naming.may_be_in(path))]
 
 
 def launched(
@@ -38,20 +34,20 @@ def launched(
     read: Callable[[str], str | None],
     roots: Sequence[str] | None = None,
 ) -> list[FileResult]:
-    """The results with one finding for each launch that breaks the precondition of its kernel.
+    """The results with one finding for each launch that breaks what its kernel needs or asserts.
 
     ``roots`` are where imports are looked up; None: only launches in the file of a kernel count.
     """
-    judged = _judged(results)
-    if not judged:
+    if not any(True for _ in _choosy(results)):
         return list(results)
     from verifier.engine.launches import RULE, Broken
+    from verifier.service.preconditions import judged
     from verifier.source.project import Project
 
     project = None if roots is None else Project(map(Path, roots))
     functions = (f for result in results for f in (*result.helpers, *result.unreached))
     device = {(_absolute(function.path), function.line) for function in functions}
-    broken = Broken(judged, device, read, project)
+    broken = Broken([one for result in results for one in judged(result)], device, read, project)
     seen: set[str] = set()
     out: list[FileResult] = []
     for result in results:
@@ -65,14 +61,13 @@ def launched(
     return out
 
 
-def _judged(results: Sequence[FileResult]) -> list[Judged]:
-    if not any(
-        k.precondition is not None and k.precondition.conjuncts for r in results for k in r.kernels
-    ):
-        return []
-    from verifier.service.preconditions import judged
-
-    return [one for result in results for one in judged(result)]
+def _choosy(results: Sequence[FileResult]) -> Iterator[KernelReport]:
+    """The kernels that are not right for all inputs, or do not take all."""
+    for result in results:
+        for kernel in result.kernels:
+            condition = kernel.precondition
+            if kernel.demands or (condition is not None and condition.conjuncts):
+                yield kernel
 
 
 def _absolute(path: str) -> str:
