@@ -55,7 +55,7 @@ class Replayed(Struct, frozen=True):
     the instructions of CPython begin that raise them for nothing else. ``whole``: it asks what was
     not done, so no iteration may be left out. ``numbers``: it asks what memory holds, so shapes are
     not enough. ``why``: what no run shows it for. ``refused``: the compiler takes no kernel that
-    breaks it, whatever the run.
+    breaks it, whatever the run, or makes something else of it, which the run then shows.
     """
 
     shown: Shown = Shown.THERE
@@ -74,7 +74,7 @@ COMPILED: Final = Replayed(
     Shown.NEVER, why="it is about what the compiler makes of the text, which is not run"
 )
 
-#: of those about what the compiler does not take
+#: of those about what the compiler does not take, or takes for something else
 REFUSED: Final = replace(COMPILED, refused=True)
 
 

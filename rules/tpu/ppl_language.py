@@ -260,7 +260,7 @@ _host(
     _CHOICE,
     _CHOICE.replace("total if total < 512 else 512", "min(total, 512)"),
     learns=False,
-    replayed=COMPILED,
+    replayed=REFUSED,
 )
 _host(
     "ppl-dropped-assert",

@@ -32,19 +32,19 @@ _FACTOR = "pl.tiu.fmul(x, x, {})"
 @pytest.mark.parametrize(
     ("parameters", "more", "statement", "status"),
     [
-        # what a junction of numbers of the run is, as a value, is not documented
-        ("n", ", n: 0..9", _LOOP.format("n or 5"), "unknown"),
-        ("n", ", n: 0..9", _LOOP.format("n and 5"), "unknown"),
-        ("n", ", n: 0..9", _FACTOR.format("n or 5"), "unknown"),
+        # values of the run are joined if they are truth values, and a number that is 1 is none
+        ("n", ", n: 2..9", _LOOP.format("n or 5"), "violated"),
+        ("n", ", n: 0..9", _LOOP.format("n and 5"), "conditional"),
+        ("n", ", n: 2..9", _FACTOR.format("n or 5"), "violated"),
         ("n: pl.constexpr", "", _LOOP.format("n or 5"), "verified"),
         ("n", "", _LOOP.format("3 or 5"), "verified"),
-        # its truth is that of Python, and so are comparisons that are joined
-        ("n, m", ", n: 0..9, m: 0..9", _IF.format("n and m"), "verified"),
-        ("n, m", ", n: 0..9, m: 0..9", _IF.format("not (n or m > 3)"), "verified"),
+        ("n, m", ", n: 2..9, m: 2..9", _IF.format("n and m"), "violated"),
+        ("n, m", ", n: 2..9, m: 2..9", _IF.format("not (n or m > 3)"), "violated"),
+        ("n, m", ", n: 2..9, m: 2..9", _IF.format("not (n > 1 or m > 3)"), "verified"),
         ("n, m", ", n: 0..9, m: 0..9", _IF.format("(n > 2 and m < 3) or m == 5"), "verified"),
         # an object that stands for a value of the run is not True
-        ("flag", ", flag: bool", _IF.format("flag is True"), "unknown"),
-        ("flag", ", flag: bool", _FACTOR.format("2.0 if flag is not False else 3.0"), "unknown"),
+        ("flag", ", flag: bool", _IF.format("flag is True"), "violated"),
+        ("flag", ", flag: bool", _FACTOR.format("2.0 if flag is not False else 3.0"), "violated"),
         ("flag: pl.constexpr", ", flag: bool", _IF.format("flag is True"), "verified"),
         ("n=None", "", _FACTOR.format("2.0 if n is None else 3.0"), "verified"),
         # which of two that are the same is taken does not matter

@@ -68,6 +68,12 @@ class Dialect(Protocol[M]):
         """A Python operator with a tile operand (Beta 1); ``right`` is None for unary ones."""
         ...
 
+    def inplace(
+        self, machine: M, op: str, target: View, value: object, span: Span
+    ) -> object | None:
+        """``tensor op= value``: what the name stands for then; None: the tensor, as before."""
+        ...
+
     def store(
         self,
         machine: Machine,
@@ -110,6 +116,14 @@ class Dialect(Protocol[M]):
         """Whether the front end rejects a tile of another shape than its annotation says."""
         ...
 
+    def statement(self, machine: M, stmt: ir.Stmt) -> None:
+        """Before a statement runs."""
+        ...
+
+    def assigned(self, machine: M, stmt: ir.Assign) -> None:
+        """After an assignment."""
+        ...
+
     def branch(self, machine: M, stmt: ir.If, test: Bool) -> None:
         """Before an ``if`` statement branches."""
         ...
@@ -131,8 +145,8 @@ class Dialect(Protocol[M]):
         """What decides that ``a if test else b`` is ``a``: the test, as Python has it."""
         ...
 
-    def joined(self, machine: M, node: ir.BoolOp | ir.Compare, value: object) -> object:
-        """What ``a or b`` or ``a is b`` gives: the ``value`` that Python has."""
+    def identical(self, machine: M, node: ir.Compare, value: object) -> object:
+        """What ``a is b`` gives: the ``value`` that Python has."""
         ...
 
     def loop_factors(self, machine: M, stmt: ir.For, range: Range) -> tuple[Expr, str] | None:

@@ -28,7 +28,9 @@ CONSTANT: Final = "constexpr"
 #: what differs between the programs of a launch, and what a launch chooses
 _INDICES: Final = frozenset(f"get_{what}_index" for what in ("core", "group", "block"))
 #: functions of Python that the front end runs itself, on what it knows
-_ITS_OWN: Final = frozenset({"int", "float", "isinstance", "getattr", CONSTANT})
+_ITS_OWN: Final = frozenset({"int", "float", CONSTANT})
+#: and on whatever there is
+_OF_OBJECTS: Final = frozenset({"isinstance", "getattr"})
 #: makes the counter of a loop that the front end runs
 UNROLLED: Final = "static_range"
 #: calls that are looked into
@@ -247,7 +249,10 @@ class BindingTimes:
         name = _last_name(node.func)
         given = self._all((*node.args, *(k.value for k in node.keywords)), stage)
         if stage is Stage.FRONT_END:
-            return given if name in (*_ITS_OWN, UNROLLED) else run(f"{ast.unparse(node.func)}()")
+            if name in _OF_OBJECTS:
+                return KNOWN
+            own = name in _ITS_OWN or is_unrolled(node, self.named)
+            return given if own else run(f"{ast.unparse(node.func)}()")
         if name in _INDICES:
             return run(f"{ast.unparse(node.func)}()")
         called = self.find(name) if isinstance(node.func, ast.Name) else None
@@ -309,6 +314,16 @@ def annotated_constant(annotation: ast.expr, named: Named, *, postponed: bool = 
         return False
     found = (named(n) for n in ast.walk(annotation) if isinstance(n, (ast.Name, ast.Attribute)))
     return any(ref is not None and ref.name == f"pl.{CONSTANT}" for ref in found)
+
+
+def is_unrolled(iterable: ast.expr, named: Named) -> bool:
+    """Whether the front end runs a loop over it, by whatever name the file calls the range."""
+    if not isinstance(iterable, ast.Call):
+        return False
+    if _last_name(iterable.func) == UNROLLED:
+        return True
+    ref = named(iterable.func)
+    return ref is not None and ref.name == f"pl.{UNROLLED}"
 
 
 def of_kernel(
@@ -430,7 +445,7 @@ def _bindings_of(
         ast.fix_missing_locations(ast.copy_location(made, node))
         yield _Bound(node.target.id, _end(node), made, loops, tests, again=True)
     elif isinstance(node, ast.For):
-        unrolled = isinstance(node.iter, ast.Call) and _last_name(node.iter.func) == UNROLLED
+        unrolled = is_unrolled(node.iter, named)
         loop = _Loop(node.lineno, node.end_lineno or node.lineno, unrolled)
         for each in ast.walk(node.target):
             if isinstance(each, ast.Name):
@@ -479,6 +494,7 @@ __all__ = [
     "Sources",
     "Stage",
     "annotated_constant",
+    "is_unrolled",
     "of_file",
     "of_kernel",
     "run",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from typing import Final, cast
 
 from msgspec import Struct
@@ -26,8 +27,9 @@ from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.machine import Arg, Machine
 from verifier.symbolic.pretty import pretty
 from verifier.symbolic.python import annotated, modules
+from verifier.symbolic.python.heap import UNBOUND
 from verifier.symbolic.python.inputs import InputKind, Parameter
-from verifier.symbolic.python.pins import ValuePin
+from verifier.symbolic.python.pins import TensorPin, ValuePin
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import ApiRef, Guarded, ModuleRef, Opaque
 
@@ -143,6 +145,8 @@ def _is_one(vm: VM, p: Parameter | None) -> Bool:
         return E.FALSE
     if p.kind is not InputKind.INTEGER and not isinstance(p.pinned, ValuePin):
         return E.FALSE
+    if isinstance(p.pinned, TensorPin) and p.pinned.dtype == "bool_":
+        return E.FALSE  # of a scalar it is the type
     return E.eq(vm.inputs.integer(p), 1)
 
 
@@ -178,6 +182,69 @@ def is_constant(vm: VM, module: Module, annotation: Span) -> bool:
     """Whether the annotation of a kernel's parameter says that it is a constant."""
     postponed = annotated.postponed(module)
     return annotated_constant(_parsed(vm, annotation), _named(vm, module), postponed=postponed)
+
+
+def makes_constant(vm: VM, module: Module, annotation: ir.Expr) -> bool:
+    """Whether ``name: annotation = value`` makes a constant: the annotation is evaluated there."""
+    value = _value(vm, module, _parsed(vm, annotation.span))
+    return isinstance(value, ApiRef) and value.name == f"pl.{binding_times.CONSTANT}"
+
+
+def is_loop(vm: VM, loop: ir.For, *, unrolled: bool = False) -> bool:
+    """Whether a loop is over a range; ``unrolled``: over one that the front end runs."""
+    key = ("range of", loop.iterable.span)
+    if key not in vm.memo:
+        node = _parsed(vm, loop.iterable.span)
+        module = vm.frame.module
+        kind = ""
+        if isinstance(node, ast.Call):
+            local = isinstance(node.func, ast.Name) and node.func.id in vm.scope().local
+            if not local and binding_times.is_unrolled(node, _named(vm, module)):
+                kind = binding_times.UNROLLED
+            elif not local and _is_builtin(vm, module, node.func, "range"):
+                kind = "range"
+        vm.memo[key] = kind
+    return vm.memo[key] == binding_times.UNROLLED if unrolled else bool(vm.memo[key])
+
+
+def _is_builtin(vm: VM, module: Module, node: ast.expr, name: str) -> bool:
+    value = _value(vm, module, node)
+    if value is UNBOUND:
+        return isinstance(node, ast.Name) and node.id == name
+    return value is vm.language.builtins[name]
+
+
+def plain_global(vm: VM, name: str) -> bool:
+    """Whether a name of the file is a number that no ``constexpr`` wraps."""
+    module = vm.frame.module
+    key = ("plain number", module.path, name)
+    if key not in vm.memo:
+        value = modules.global_value(vm, module, name)
+        number = isinstance(value, (bool, int, float)) or (
+            isinstance(value, Expr) and value.is_const
+        )
+        vm.memo[key] = number and _is_plain(module.syntax(), name)
+    return vm.memo[key] is True
+
+
+def _is_plain(statements: Sequence[ast.stmt], name: str) -> bool:
+    """Whether all that a file binds a name to are numbers and what operators make of numbers."""
+    bound: list[ast.expr | None] = []
+    for node in statements:
+        if isinstance(node, ast.Assign):
+            targets = node.targets
+            value: ast.expr | None = node.value
+        elif isinstance(node, (ast.AnnAssign, ast.AugAssign)):
+            targets, value = [node.target], node.value
+        else:
+            continue
+        if any(isinstance(target, ast.Name) and target.id == name for target in targets):
+            bound.append(value)
+    kinds = (ast.Constant, ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop)
+    return bool(bound) and all(
+        value is not None and all(isinstance(each, kinds) for each in ast.walk(value))
+        for value in bound
+    )
 
 
 def _named(vm: VM, module: Module) -> Named:
@@ -255,4 +322,14 @@ def _parsed(vm: VM, span: Span) -> ast.expr:
     return ast.parse(f"({vm.text(span)})", mode="eval").body
 
 
-__all__ = ["Knowledge", "constant_block", "is_constant", "known", "known_before", "rejected"]
+__all__ = [
+    "Knowledge",
+    "constant_block",
+    "is_constant",
+    "is_loop",
+    "known",
+    "known_before",
+    "makes_constant",
+    "plain_global",
+    "rejected",
+]

@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from verifier.dialects.ppl import frontend, host, isa, names, pointers, regions, tensors
+from verifier.dialects.ppl import (
+    frontend,
+    host,
+    isa,
+    names,
+    operands,
+    pointers,
+    regions,
+    tensors,
+    visiting,
+)
 from verifier.dialects.ppl.binding import bind
 from verifier.dialects.ppl.emission import perform
 from verifier.hardware.chips import Chip
@@ -54,8 +64,7 @@ class PplDialect(PlainDialect):
         self._dropped: set[Span] = set()
         #: the parameters that are annotated as constants
         self._constants: frozenset[str] = frozenset()
-        #: what only its truth is asked of
-        self._tests: set[Span] = set()
+        self._visits = visiting.Visits()
 
     def root(self, dotted: str) -> object | None:
         """The value of an imported dotted name, or None if it is not of PPL."""
@@ -137,6 +146,12 @@ class PplDialect(PlainDialect):
         call = Call((Arg(left, span), Arg(right, span)), {}, span, f"`{op}`")
         return perform(machine, instruction, bind(machine, instruction, call), call)
 
+    def inplace(
+        self, machine: VM, op: str, target: View, value: object, span: Span
+    ) -> object | None:
+        """``t op= value`` is ``t = t op value``."""
+        return self.operator(machine, op, target, value, span)
+
     def store(
         self,
         machine: Machine,
@@ -164,7 +179,6 @@ class PplDialect(PlainDialect):
         constants = frontend.constants(machine, definition, module)
         self._constants = frozenset(constants)
         self._dropped |= frontend.prepare(machine, definition, module, constants)
-        self._tests |= frontend.tests(definition)
 
     def enter(self, machine: VM, definition: ir.FunctionDef | ir.LambdaExpr, span: Span) -> None:
         """A function is compiled as well: it is a jit one, and looked through once."""
@@ -174,7 +188,16 @@ class PplDialect(PlainDialect):
         if definition.name_span not in self._scanned:
             self._scanned.add(definition.name_span)
             self._dropped |= frontend.scan(machine, definition)
-            self._tests |= frontend.tests(definition)
+
+    def statement(self, machine: VM, stmt: ir.Stmt) -> None:
+        """What the front end makes of its text."""
+        if not machine.importing and stmt.span not in self._dropped:
+            self._visits.before(machine, stmt)
+
+    def assigned(self, machine: VM, stmt: ir.Assign) -> None:
+        """Names are values of the device, lists, texts, dtypes or None."""
+        if not machine.importing and machine.frame.function is not None:
+            operands.assigned(machine, stmt)
 
     def branch(self, machine: VM, stmt: ir.If, test: Bool) -> None:
         """A guard that keeps nothing out is a finding."""
@@ -197,11 +220,11 @@ class PplDialect(PlainDialect):
         """The first alternative, unless the test is known when the kernel is compiled."""
         return test if machine.importing else frontend.conditional(machine, node, test)
 
-    def joined(self, machine: VM, node: ir.BoolOp | ir.Compare, value: object) -> object:
-        """What the front end makes of it, as far as that is documented."""
-        if machine.importing or node.span in self._tests:
-            return value
-        return frontend.joined(machine, node, value)
+    def identical(self, machine: VM, node: ir.Compare, value: object) -> object:
+        """A value of the run is an object of the front end, and no other."""
+        if not machine.importing:
+            operands.identical(machine, node, value)
+        return value
 
     def loop_factors(self, machine: VM, stmt: ir.For, range: Range) -> tuple[Expr, str] | None:
         """A counter that is taken apart by one of the factors."""

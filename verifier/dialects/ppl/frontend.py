@@ -8,10 +8,8 @@ reported at its place.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
 
-from verifier.dialects.ppl import regions
-from verifier.dialects.ppl.binding_times import UNROLLED, Stage
+from verifier.dialects.ppl.binding_times import Stage
 from verifier.dialects.ppl.compiling import is_constant, known, rejected
 from verifier.source import ir
 from verifier.source.ir import Span
@@ -21,14 +19,11 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.checks import Note
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.machine import Arg
-from verifier.symbolic.python.terms import as_formula
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.tensors import LoopKind
 from verifier.symbolic.trace import LedgerKind
-from verifier.symbolic.values import Opaque, Range
+from verifier.symbolic.values import Range
 
-#: functions that make the iterable of a loop (PPL-C04)
-_RANGES = frozenset({"range", UNROLLED})
 #: methods of lists that change them
 _MUTATORS = frozenset({"append", "extend", "insert", "pop", "remove", "clear", "update"})
 
@@ -112,45 +107,6 @@ def _is_plain(node: ir.Expr) -> bool:
     if isinstance(node, ir.BinOp):
         return node.op in ("+", "-", "*") and _is_plain(node.left) and _is_plain(node.right)
     return isinstance(node, (ir.Const, ir.Name))
-
-
-def joined(vm: VM, node: ir.BoolOp | ir.Compare, value: object) -> object:
-    """``a or b`` as a value, and ``a is b``: of what only a run knows it is not what Python has.
-
-    Of numbers of the run the front end makes another number (PPL-C05), which is documented for
-    conditions only; an object that stands for a value of the run is one that no name of Python has.
-    """
-    if as_formula(value) in (E.TRUE, E.FALSE):
-        return value
-    if isinstance(node, ir.BoolOp):
-        if as_formula(value) is not None or isinstance(value, Opaque):
-            return value
-        asked: ir.Expr = node
-    else:
-        asked = node.left
-        if _is_none(node.left) or _is_none(node.comparators[0]):
-            return value
-    if known(vm, asked.span, Stage.FRONT_END).condition is E.TRUE:
-        return value
-    text = f"what `{vm.text(node.span)}` is to the compiler is not documented"
-    return vm.unfollowed(text, node.span)
-
-
-def tests(definition: ir.FunctionDef) -> frozenset[Span]:
-    """Junctions of which only the truth is asked."""
-    found: set[Span] = set()
-    open_: list[ir.Expr] = []
-    for node in ir.own(definition.body):
-        if isinstance(node, (ir.If, ir.While, ir.IfExpr, ir.Assert)):
-            open_.append(node.test)
-        elif isinstance(node, ir.UnaryOp) and node.op == "not":
-            open_.append(node.operand)
-    while open_:
-        test = open_.pop()
-        if isinstance(test, ir.BoolOp):
-            found.add(test.span)
-            open_ += test.values
-    return frozenset(found)
 
 
 def backwards(vm: VM, stmt: ir.For, rng: Range) -> None:
@@ -321,9 +277,6 @@ def scan(vm: VM, definition: ir.FunctionDef) -> frozenset[Span]:
     """
     debug, dropped = _debug(definition), set[Span]()
     for node in ir.own(definition.body):
-        found = _unsupported(node)
-        if found:
-            _reject(vm, node.span, found, "PPL-C05")
         if isinstance(node, ir.For):
             _loop(vm, node)
         if isinstance(node, ir.Assert) and not debug:
@@ -340,78 +293,10 @@ def scan(vm: VM, definition: ir.FunctionDef) -> frozenset[Span]:
                     "contract: `# tilelint: contract (...) where ...`",
                 ),
             )
-    for name in regions.lost(definition):
-        rejected(
-            vm,
-            E.FALSE,
-            name.span,
-            f"`{name.id}` is bound outside of the loop",
-            f"`{name.id}` is bound in a loop only, and not known behind it",
-            "PPL-C04",
-            ("bind it before the loop as well, to a value of the same type",),
-        )
     return frozenset(dropped)
 
 
-#: what the front end has nothing for, of which the catalogue names the first ones
-_UNKNOWN: Final[dict[type[ir.Node], str]] = {
-    ir.Break: "`break`",
-    ir.Continue: "`continue`",
-    ir.With: "`with`",
-    ir.Try: "`try`",
-    ir.LambdaExpr: "`lambda`",
-    ir.Raise: "`raise`",
-    ir.ClassDef: "`class`",
-    ir.Delete: "`del`",
-    ir.DictExpr: "a dictionary",
-    ir.SetExpr: "a set",
-    ir.Comprehension: "a comprehension",
-    ir.Starred: "`*` before a value",
-    ir.NamedExpr: "`:=`",
-    ir.Yield: "`yield`",
-    ir.YieldFrom: "`yield`",
-    ir.Global: "`global`",
-    ir.Nonlocal: "`nonlocal`",
-    ir.Import: "`import`",
-    ir.ImportFrom: "`import`",
-    ir.Match: "`match`",
-}
-
-
-def _unsupported(node: ir.Node) -> str:
-    for kind, text in _UNKNOWN.items():
-        if isinstance(node, kind):
-            return text
-    if isinstance(node, ir.Compare) and node.ops[0] in ("in", "not in"):
-        return f"`{node.ops[0]}`"
-    if isinstance(node, ir.BinOp) and node.op == "@":
-        return "`@`"
-    if isinstance(node, ir.Compare) and len(node.ops) > 1:
-        return "a chained comparison"
-    if isinstance(node, ir.BoolOp) and len(node.values) > 2:
-        return f"`{node.op}` of more than two operands"
-    if isinstance(node, ir.Assign):
-        if len(node.targets) > 1:
-            return "an assignment to several targets"
-        if isinstance(node.targets[0], ir.Subscript):
-            return "an assignment to a subscript"
-    if isinstance(node, ir.AugAssign) and not isinstance(node.target, ir.Name):
-        return "an augmented assignment to something else than a name"
-    if isinstance(node, ir.While) and node.orelse:
-        return "`else` of a loop"
-    if isinstance(node, (ir.For, ir.While)):
-        if any(isinstance(inner, ir.Return) for inner in ir.own(node.body)):
-            return "`return` inside a loop"
-    return ""
-
-
 def _loop(vm: VM, node: ir.For) -> None:
-    if node.orelse:
-        _reject(vm, node.span, "`else` of a loop", "PPL-C04")
-    iterable = node.iterable
-    name = ir.last_name(iterable.func) if isinstance(iterable, ir.Call) else ""
-    if name not in _RANGES:
-        _reject(vm, iterable.span, "a loop over something else than a range", "PPL-C04")
     for inner in ir.own(node.body):
         call = inner.value if isinstance(inner, ir.ExprStmt) else None
         if (
@@ -431,11 +316,6 @@ def _loop(vm: VM, node: ir.For) -> None:
             )
 
 
-def _reject(vm: VM, span: Span, what: str, fact: str) -> None:
-    message = f"{what} cannot be compiled in a kernel"
-    rejected(vm, E.FALSE, span, "the front end compiles it", message, fact)
-
-
 __all__ = [
     "backwards",
     "conditional",
@@ -443,9 +323,7 @@ __all__ = [
     "enter",
     "guard",
     "inner_count",
-    "joined",
     "prepare",
     "scan",
     "settles",
-    "tests",
 ]

@@ -15,8 +15,8 @@ from typing import Final, cast
 
 from msgspec import Struct
 
-from verifier.dialects.ppl.binding_times import UNROLLED, Stage
-from verifier.dialects.ppl.compiling import known, known_before, rejected
+from verifier.dialects.ppl.binding_times import Stage
+from verifier.dialects.ppl.compiling import is_loop, known, known_before, rejected
 from verifier.source import ir
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
@@ -28,6 +28,8 @@ from verifier.symbolic.tensors import DType, View
 from verifier.symbolic.values import Enumerator, Guarded, OpaqueOf, Ratio, Ref
 
 Ended = Callable[[Sequence[ir.Stmt]], None]
+#: whether the front end itself runs a loop
+Unrolled = Callable[[ir.For], bool]
 
 
 class _Type(Struct, frozen=True):
@@ -48,8 +50,9 @@ _NUMBERS: Final = (_INTEGER, _FLOAT, _TRUTH)
 def entered(vm: VM, stmt: ir.For | ir.While | ir.If) -> Ended:
     """Before a region: what is to be done where one of its bodies has come to its end."""
     scope = vm.scope().names
-    names = frozenset(_bound(stmt.body)) | (
-        frozenset(_bound(stmt.orelse)) if isinstance(stmt, ir.If) else frozenset()
+    unrolled = _unrolled(vm)
+    names = frozenset(_bound(stmt.body, unrolled)) | (
+        frozenset(_bound(stmt.orelse, unrolled)) if isinstance(stmt, ir.If) else frozenset()
     )
     names &= _there_before(vm, stmt)
     before = {n: v for n in names if (v := scope.get(n, UNBOUND)) is not UNBOUND}
@@ -59,10 +62,14 @@ def entered(vm: VM, stmt: ir.For | ir.While | ir.If) -> Ended:
         now = vm.scope().names
         for name in sorted(before):
             value = now.get(name, UNBOUND)
-            if value is not UNBOUND and value is not before[name] and name in _bound(body):
+            if (
+                value is not UNBOUND
+                and value is not before[name]
+                and name in _bound(body, unrolled)
+            ):
                 _compare(vm, stmt, name, before[name], value)
         if isinstance(stmt, ir.If) and stmt.orelse:
-            bound = sorted(frozenset(_bound(body)) - before.keys())
+            bound = sorted(frozenset(_bound(body, unrolled)) - before.keys())
             ends.append({n: v for n in bound if (v := now.get(n, UNBOUND)) is not UNBOUND})
             if len(ends) == 2:
                 for name in sorted(ends[0].keys() & ends[1].keys()):
@@ -71,13 +78,19 @@ def entered(vm: VM, stmt: ir.For | ir.While | ir.If) -> Ended:
     return ended
 
 
-def _bound(body: Sequence[ir.Stmt]) -> Iterator[str]:
+def _unrolled(vm: VM) -> Unrolled:
+    return lambda loop: is_loop(vm, loop, unrolled=True)
+
+
+def _bound(body: Sequence[ir.Stmt], unrolled: Unrolled) -> Iterator[str]:
     """The names that a body hands on to what is behind it, if they were there before it."""
     for node in ir.own(body):
         targets: Sequence[ir.Expr] = ()
         if isinstance(node, ir.Assign):
             targets = node.targets
-        elif isinstance(node, ir.AugAssign) or (isinstance(node, ir.For) and not _unrolled(node)):
+        elif isinstance(node, (ir.AugAssign, ir.AnnAssign)) or (
+            isinstance(node, ir.For) and not unrolled(node)
+        ):
             targets = (node.target,)
         for target in targets:
             yield from _names(target)
@@ -89,11 +102,6 @@ def _names(target: ir.Expr) -> Iterator[str]:
     elif isinstance(target, (ir.TupleExpr, ir.ListExpr)):
         for each in target.elements:
             yield from _names(each)
-
-
-def _unrolled(loop: ir.For) -> bool:
-    call = loop.iterable
-    return isinstance(call, ir.Call) and ir.last_name(call.func) == UNROLLED
 
 
 def _compare(
@@ -210,12 +218,25 @@ def _of_input(p: Parameter) -> _Type | None:
     return {InputKind.INTEGER: _INTEGER, InputKind.FLAG: _TRUTH}.get(p.kind or InputKind.TENSOR)
 
 
-# ------------------------------------------------------------------ names that a loop alone binds
+# ------------------------------------------------- names that a loop or one branch alone binds
+
+#: all of these have to be so: the front end decides one of the branches itself, the last of which
+#: binds the name last
+Needed = tuple[tuple[ir.If, ...], ...]
 
 
-def lost(definition: ir.FunctionDef) -> Iterator[ir.Name]:
-    """Where a name is read that is bound in a loop only, behind the loop."""
-    yield from _names_of(definition).through(definition.body)
+class Lost(Struct, frozen=True):
+    """Where names are read that are not known any more."""
+
+    behind_loops: tuple[ir.Name, ...]
+    behind_branches: tuple[tuple[ir.Name, Needed], ...]
+
+
+def lost(definition: ir.FunctionDef, unrolled: Unrolled) -> Lost:
+    """Where a name is read that is bound in a loop only, or in one branch only, behind that."""
+    names = _names_of(definition, unrolled)
+    behind_loops = tuple(names.through(definition.body))
+    return Lost(behind_loops, tuple(names.halves))
 
 
 def _there_before(vm: VM, stmt: ir.Stmt) -> frozenset[str]:
@@ -225,28 +246,32 @@ def _there_before(vm: VM, stmt: ir.Stmt) -> frozenset[str]:
         return frozenset()
     key = ("names before regions of", function.definition.name_span)
     if key not in vm.memo:
-        names = _names_of(function.definition)
+        names = _names_of(function.definition, _unrolled(vm))
         for _ in names.through(function.definition.body):
             pass
         vm.memo[key] = names.before
     return cast("dict[ir.Span, frozenset[str]]", vm.memo[key]).get(stmt.span, frozenset())
 
 
-def _names_of(definition: ir.FunctionDef) -> _Names:
+def _names_of(definition: ir.FunctionDef, unrolled: Unrolled) -> _Names:
     given = {p.name for p in definition.params}
-    return _Names(given, set(given), set(), {})
+    return _Names(unrolled, given, set(given), set(), {}, {}, [])
 
 
 class _Names(Struct):
     """The names that are known at a place, and those that loops before it have bound.
 
-    ``sure``: on every way there; ``before``: those at the regions that were gone through.
+    ``sure``: on every way there; ``half``: what it takes for those that one branch has bound;
+    ``before``: those at the regions that were gone through; ``halves``: where half ones are read.
     """
 
+    unrolled: Unrolled
     there: set[str]
     sure: set[str]
     gone: set[str]
+    half: dict[str, Needed]
     before: dict[ir.Span, frozenset[str]]
+    halves: list[tuple[ir.Name, Needed]]
 
     def through(self, body: Sequence[ir.Stmt]) -> Iterator[ir.Name]:
         for stmt in body:
@@ -254,7 +279,7 @@ class _Names(Struct):
                 self.before[stmt.span] = frozenset(self.sure)
             if isinstance(stmt, ir.For):
                 yield from self._read(stmt.iterable)
-                yield from self._loop(stmt, _unrolled(stmt))
+                yield from self._loop(stmt, self.unrolled(stmt))
             elif isinstance(stmt, ir.While):
                 yield from self._read(stmt.test)
                 yield from self._loop(stmt, False)
@@ -263,7 +288,7 @@ class _Names(Struct):
                 yield from self._branches(stmt)
             elif not isinstance(stmt, (ir.FunctionDef, ir.ClassDef)):
                 yield from self._read(stmt)
-                self._bind(_bound((stmt,)))
+                self._bind(_bound((stmt,), self.unrolled))
 
     def _loop(self, stmt: ir.For | ir.While, unrolled: bool) -> Iterator[ir.Name]:
         target = frozenset(_names(stmt.target)) if isinstance(stmt, ir.For) else frozenset()
@@ -280,27 +305,57 @@ class _Names(Struct):
         self.sure -= target
 
     def _copy(self) -> _Names:
-        return _Names(set(self.there), set(self.sure), set(self.gone), self.before)
+        return _Names(
+            self.unrolled,
+            set(self.there),
+            set(self.sure),
+            set(self.gone),
+            dict(self.half),
+            self.before,
+            self.halves,
+        )
 
     def _branches(self, stmt: ir.If) -> Iterator[ir.Name]:
         one, other = self._copy(), self._copy()
         yield from one.through(stmt.body)
         yield from other.through(stmt.orelse)
+        for name in (one.there | other.there) - (one.sure & other.sure):
+            self._halve(name, stmt, one, other)
         # which is taken may be known when the kernel is compiled
         self.there, self.sure = one.there | other.there, one.sure & other.sure
         self.gone = (one.gone | other.gone) - self.there
+        for name in self.sure:
+            self.half.pop(name, None)
+
+    def _halve(self, name: str, stmt: ir.If, one: _Names, other: _Names) -> None:
+        """A name that not both branches have bound for certain: what is known of it behind them."""
+        before = self.half.get(name) if name in self.there else None
+        changed = [n for n in (one, other) if name in n.there and n.half.get(name) != before]
+        changed += [n for n in (one, other) if name in n.sure and name not in self.sure]
+        if not changed:
+            return
+        if before is not None:  # it may be there already, or this `if` is decided
+            self.half[name] = tuple((*choices, stmt) for choices in before)
+            return
+        inner = [n.half[name] for n in changed if name in n.half]
+        self.half[name] = (*(choices for needed in inner for choices in needed), (stmt,))
 
     def _bind(self, names: Iterator[str] | frozenset[str]) -> None:
         for name in names:
             self.there.add(name)
             self.sure.add(name)
             self.gone.discard(name)
+            self.half.pop(name, None)
 
     def _read(self, node: ir.Node) -> Iterator[ir.Name]:
         targets = node.targets if isinstance(node, ir.Assign) else ()
         for each in ir.own((node,)):
-            if isinstance(each, ir.Name) and each.id in self.gone and each not in targets:
+            if not isinstance(each, ir.Name) or each in targets:
+                continue
+            if each.id in self.gone:
                 yield each
+            elif each.id in self.half:
+                self.halves.append((each, self.half[each.id]))
 
 
-__all__ = ["Ended", "entered", "lost"]
+__all__ = ["Ended", "Lost", "Needed", "entered", "lost"]

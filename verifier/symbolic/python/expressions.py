@@ -125,7 +125,7 @@ def _compare(vm: VM, node: ir.Compare) -> object:
     left = vm.eval(node.left)
     if len(node.ops) == 1:
         value = vm.compare(node.ops[0], left, vm.eval(node.comparators[0]), node.span)
-        return vm.dialect.joined(vm, node, value) if node.ops[0] in _IDENTITY else value
+        return vm.dialect.identical(vm, node, value) if node.ops[0] in _IDENTITY else value
     return _chain(vm, node, 0, left)
 
 
@@ -196,7 +196,7 @@ def _bool_op(vm: VM, node: ir.BoolOp) -> object:
             stops=node.op == "or",
         )
 
-    return vm.dialect.joined(vm, node, rest(1, vm.eval(node.values[0])))
+    return rest(1, vm.eval(node.values[0]))
 
 
 def _conditional(vm: VM, node: ir.IfExpr) -> object:

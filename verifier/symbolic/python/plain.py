@@ -53,6 +53,12 @@ class PlainDialect:
         """Nobody reads annotations of local variables."""
         return False
 
+    def statement(self, machine: VM, stmt: ir.Stmt) -> None:
+        """Nothing to do."""
+
+    def assigned(self, machine: VM, stmt: ir.Assign) -> None:
+        """Nothing to do."""
+
     def branch(self, machine: VM, stmt: ir.If, test: Bool) -> None:
         """Nothing to do."""
 
@@ -70,9 +76,16 @@ class PlainDialect:
         """As Python does."""
         return test
 
-    def joined(self, machine: VM, node: ir.BoolOp | ir.Compare, value: object) -> object:
+    def identical(self, machine: VM, node: ir.Compare, value: object) -> object:
         """As Python does."""
         return value
+
+    def inplace(
+        self, machine: VM, op: str, target: View, value: object, span: Span
+    ) -> object | None:
+        """The tensor itself is written."""
+        machine.dialect.store(machine, target, value, op, span, span)
+        return None
 
     def on_device(
         self,

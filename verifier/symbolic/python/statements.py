@@ -42,6 +42,7 @@ def _assign(vm: VM, stmt: ir.Assign) -> None:
     first = stmt.targets[0]
     if len(stmt.targets) == 1:
         _bind_value(vm, first, stmt.value)
+        vm.dialect.assigned(vm, stmt)
         return
     value = vm.eval(stmt.value)
     for target in stmt.targets:

@@ -99,6 +99,7 @@ class VM(Operations):
         statements = self.language.statements
         for stmt in body:
             self.step(stmt.span)
+            self.dialect.statement(self, stmt)
             statements[type(stmt)](self, stmt)
 
     def call(

@@ -119,8 +119,8 @@ class TensorKind(Kind[VM]):
 
     def inplace(self, vm: VM, op: str, left: Any, right: object, span: Span) -> object:
         view = self._view(vm, left, span)
-        vm.dialect.store(vm, view, right, op, span, span)
-        return view
+        made = vm.dialect.inplace(vm, op, view, right, span)
+        return view if made is None else made
 
     def compare(self, vm: VM, op: str, left: Any, right: object, span: Span) -> object:
         if op in ("==", "!="):
