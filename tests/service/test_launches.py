@@ -12,7 +12,18 @@ from verifier.configuration.model import Overrides
 from verifier.configuration.settings import Configurations
 from verifier.dialects.names import NKI
 from verifier.engine.launches import RULE, Broken, Judged
-from verifier.report.model import Conjunct, Diagnostic, KernelReport, Precondition, Span
+from verifier.engine.workspace import Workspace
+from verifier.lsp.analysis import Analysis
+from verifier.lsp.messages import Check
+from verifier.report.model import (
+    Conjunct,
+    Diagnostic,
+    FileRequest,
+    FileResult,
+    KernelReport,
+    Precondition,
+    Span,
+)
 from verifier.rulebase import find
 
 DOCUMENTED = find(RULE)
@@ -376,3 +387,84 @@ def test_a_kernel_that_another_file_wraps_has_one_precondition(tmp_path: Path) -
     options = RunOptions((str(tmp_path),), Configurations(Overrides(isolated=True)), jobs=1)
     told = [d for d in run(options).diagnostics if d.rule == "precondition" and d.kernel == "rows"]
     assert [(Path(d.span.path).name, d.span.column) for d in told] == [("kernels.py", 4)]
+
+
+LAUNCHING = "import numpy as np\nfrom kernels import rows\n\n\ndef test():\n    rows(SHOWN)\n"
+BROKEN = LAUNCHING.replace("SHOWN", "np.zeros((256, 96))")
+
+
+class _Editor:
+    """The analysis of files of a project, as an editor's process does it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._analysis = Analysis()
+
+    def told(self, name: str, **texts: str | None) -> list[tuple[str, str]]:
+        """The findings about launches in the result of a file, and in which files they are."""
+        buffers = {str(self.folder / f"{buffer}.py"): text for buffer, text in texts.items()}
+        self._analysis.update(buffers)
+        path = str(self.folder / f"{name}.py")
+        check = Check(1, path, (str(self.folder),), buffers, Overrides(isolated=True))
+        result = self._analysis.check(check).result
+        assert result is not None
+        assert result.path == path
+        found = [d for d in result.diagnostics if d.rule == RULE]
+        return [(Path(d.span.path).stem, d.message) for d in found]
+
+
+@pytest.fixture
+def editor(tmp_path: Path) -> _Editor:
+    (tmp_path / "setup.cfg").write_text("")
+    (tmp_path / "kernels.py").write_text(KERNELS)
+    (tmp_path / "test_kernels.py").write_text(BROKEN)
+    return _Editor(tmp_path)
+
+
+def test_the_editor_judges_launches_of_kernels_in_other_files(editor: _Editor) -> None:
+    told = [("test_kernels", WRONG)]
+    # in the file of the launch, and in that of the kernel
+    assert editor.told("test_kernels") == told
+    assert editor.told("kernels") == told
+    # what is not saved counts, of the launch and of the kernel
+    right = LAUNCHING.replace("SHOWN", "np.zeros((128, 96))")
+    assert editor.told("test_kernels", test_kernels=right) == []
+    assert editor.told("kernels") == []
+    smaller = KERNELS.replace("P, F = src.shape", "P, F = src.shape\n    assert P <= 64")
+    asserted = "`rows` does not take this launch: P = 128 breaks P <= 64"
+    assert editor.told("test_kernels", kernels=smaller) == [("test_kernels", asserted)]
+    assert editor.told("kernels") == [("test_kernels", asserted)]
+
+
+def test_the_editor_says_of_the_launches_of_a_project_what_the_command_says(
+    editor: _Editor,
+) -> None:
+    options = RunOptions((str(editor.folder),), Configurations(Overrides(isolated=True)), jobs=1)
+    command = [d.message for d in run(options).diagnostics if d.rule == RULE]
+    assert command == [message for _, message in editor.told("test_kernels")] == [WRONG]
+    comment = "# tilelint: ignore-file[partition-extent] -- as it is\n"
+    assert editor.told("test_kernels", kernels=comment + KERNELS) == []
+    assert editor.told("kernels") == []
+
+
+def test_the_editor_leaves_kernels_alone_that_nobody_launches_here(
+    editor: _Editor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each kernel that another file has is work."""
+    checked: list[str] = []
+    real = Workspace.check
+
+    def noted(workspace: Workspace, request: FileRequest) -> FileResult:
+        checked.append(Path(request.path).stem)
+        return real(workspace, request)
+
+    monkeypatch.setattr(Workspace, "check", noted)
+    for text in ("import kernels\n", "from kernels import rows\n\n\ndef go(x):\n    rows(x)\n"):
+        assert editor.told("test_kernels", test_kernels=text) == []
+    assert checked == []
+    caller = KERNELS.partition("@nki.jit")[0] + "from kernels import rows\n\n\n@nki.jit\n"
+    caller += "def twice(src):\n    return rows(rows(src))\n"
+    editor.told("caller", caller=caller)
+    assert checked == ["caller"]
+    editor.told("test_kernels", test_kernels=BROKEN)
+    assert checked == ["caller", "kernels"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from verifier.cli.fix import Fixing
     from verifier.cli.shards import Part
     from verifier.configuration.settings import Configurations
+    from verifier.source.project import Project
 
 #: bytes of a file that is not worth two workers
 _SMALL = 8192
@@ -109,7 +111,7 @@ def run(options: RunOptions) -> RunReport:
     results = analysed(requests, candidates.sizes, sources, options.jobs, options.cache)
     parted = options.chosen_from is not None or options.shard is not None
     complete = not parted and any(Path(path).is_dir() for path in options.paths)
-    finish = Finish(policy, complete, others=candidates.others, roots=folders)
+    finish = Finish(policy, complete, others=candidates.others, project=partial(_project, folders))
     texts: dict[str, str] = {}
     if options.fixing is not None:
         from verifier.cli.fix import Again
@@ -130,6 +132,13 @@ def run(options: RunOptions) -> RunReport:
     trouble = () if options.fixing is None else map(display.error, options.fixing.errors)
     report = RunReport.merge(results, (*candidates.errors, *trouble))
     return fingerprinted(_with_contracts(report, options), root=project_root())
+
+
+def _project(folders: Sequence[str]) -> Project:
+    """The files as they are on disk, with what they import below ``folders``."""
+    from verifier.source.project import Project
+
+    return Project(map(Path, folders))
 
 
 def _requests(

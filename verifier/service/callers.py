@@ -1,4 +1,5 @@
-"""The files of a project whose kernels may call what a file defines: they say what is a helper."""
+"""The files of a project whose kernels may call what a file defines: they say what is a helper;
+those that may launch its kernels; and those whose kernels it may launch itself."""
 
 # Whole trees are looked at: plain strings are several times faster here than path objects.
 # ruff: noqa: PTH100, PTH116, PTH118, PTH120
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from verifier.source.files import PathError, collect
-from verifier.source.imports import users
+from verifier.source.imports import imports, used, users
 from verifier.source.project import Project, project_around
 from verifier.source.sources import Sources
 from verifier.source.text import SourceError, may_hold_kernels
@@ -90,8 +91,9 @@ class _Surroundings:
         #: of all folders that lead to a file, and of all files
         self._folders: dict[str, _Stamp] = {}
         self._files: dict[str, _Stamp] = {}
-        #: the words of those that may hold kernels
+        #: the words of those that may hold kernels, and of the imports of the others
         self.words: dict[str, frozenset[bytes]] = {}
+        self.imported: dict[str, frozenset[bytes]] = {}
         self._looked = 0.0
         #: how often something was found to have changed
         self.changes = 0
@@ -125,13 +127,17 @@ class _Surroundings:
         self._files = {path: self._files.get(path) for path in files}
         for path in gone:
             self.words.pop(path, None)
+            self.imported.pop(path, None)
 
     def _read(self, path: str) -> None:
         self.words.pop(path, None)
+        self.imported.pop(path, None)
         with suppress(OSError):
             raw = Path(path).read_bytes()
             if may_hold_kernels(raw):
                 self.words[path] = frozenset(_WORD.findall(raw))
+            else:
+                self.imported[path] = _imported(raw)
 
 
 class Neighbourhood:
@@ -148,14 +154,10 @@ class Neighbourhood:
         top = project_around(path)
         if top is None:
             return ()
-        around = self._tops.setdefault(top, _Surroundings(top))
-        around.look()
-        texts = {other: text.encode("utf-8", "surrogatepass") for other, text in buffers.items()}
-        own = texts.pop(path, None)
-        if own is None:
-            with suppress(OSError):
-                own = Path(path).read_bytes()
-        wanted = frozenset(_DEFINED.findall(own or b""))
+        around = self._around(top)
+        texts = _bytes(buffers)
+        own = _own(path, texts)
+        wanted = frozenset(_DEFINED.findall(own))
         inside = os.path.join(top, "")
         naming = {p for p, words in around.words.items() if p not in texts and wanted & words}
         naming |= {
@@ -174,6 +176,74 @@ class Neighbourhood:
             project = Project(map(Path, roots), Sources(buffers))
             known = self._answers[path] = (key, users(project, [path, *sorted(naming)])[path])
         return known[1]
+
+    def launching(self, path: str, buffers: Mapping[str, str]) -> tuple[str, ...]:
+        """The other files of a file's project that may launch its kernels: they import it, or
+        something by the name of one of its functions."""
+        top = project_around(path)
+        if top is None:
+            return ()
+        around = self._around(top)
+        texts = _bytes(buffers)
+        wanted = {*_DEFINED.findall(_own(path, texts)), _module(path)}
+        inside = os.path.join(top, "")
+        words = {**around.words, **around.imported}
+        words |= {
+            other: frozenset(_WORD.findall(raw))
+            for other, raw in texts.items()
+            if other.startswith(inside)
+        }
+        words.pop(path, None)
+        return tuple(
+            sorted(other for other, known in words.items() if not known.isdisjoint(wanted))
+        )
+
+    def _around(self, top: str) -> _Surroundings:
+        around = self._tops.setdefault(top, _Surroundings(top))
+        around.look()
+        return around
+
+
+def launchable(project: Project, path: str) -> tuple[str, ...]:
+    """The files whose kernels a file may launch, the nearest first: it imports them, through any
+    number of files, and names one of their functions."""
+    found: list[str] = []
+    with suppress(SourceError):
+        raw = project.sources.read(Path(path))
+        words = frozenset(_WORD.findall(raw))
+        for other in used(project, path, raw):
+            with suppress(SourceError):
+                text = project.sources.read(Path(other))
+                if may_hold_kernels(text) and not words.isdisjoint(_DEFINED.findall(text)):
+                    found.append(other)
+    return tuple(found)
+
+
+def _bytes(buffers: Mapping[str, str]) -> dict[str, bytes]:
+    return {path: text.encode("utf-8", "surrogatepass") for path, text in buffers.items()}
+
+
+def _own(path: str, texts: dict[str, bytes]) -> bytes:
+    """What a file holds, which is taken out of the ``texts`` that are not saved."""
+    own = texts.pop(path, None)
+    if own is None:
+        with suppress(OSError):
+            own = Path(path).read_bytes()
+    return own or b""
+
+
+def _module(path: str) -> bytes:
+    """What an import calls a file."""
+    folder, name = os.path.split(path)
+    name = name.partition(".")[0]
+    return os.fsencode(os.path.split(folder)[1] if name == "__init__" else name)
+
+
+def _imported(raw: bytes) -> frozenset[bytes]:
+    """The words of the imports of a file."""
+    found = imports(raw)
+    names = (*(i.module for i in found), *(i.name or "" for i in found))
+    return frozenset(_WORD.findall(" ".join(names).encode("utf-8", "surrogateescape")))
 
 
 def _stamp(path: str) -> _Stamp:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct, field
 
 from verifier.report.model import FileResult
 from verifier.service.launched import launched, with_launching
 from verifier.service.policy import Policy
+
+if TYPE_CHECKING:
+    from verifier.source.project import Project
 
 #: the text of a file, or None if it cannot be read
 Reader: TypeAlias = Callable[[str], str | None]
@@ -38,15 +41,15 @@ class Finish(Struct, frozen=True):
     """The last step of every check.
 
     ``complete``: the results are of all kernels that may come to these files. ``others`` are files
-    without kernels that are checked with them, ``roots`` where imports are looked up (None: they
-    are not followed).
+    without kernels that are checked with them, ``project`` makes one in which imports are looked up
+    (None: they are not followed).
     """
 
     policy: Policy
     complete: bool = False
     read: Reader = field(default_factory=Disk)
     others: Sequence[str] = ()
-    roots: Sequence[str] | None = None
+    project: Callable[[], Project] | None = None
 
     def __call__(
         self, results: Sequence[FileResult], texts: Mapping[str, str] | None = None
@@ -70,7 +73,7 @@ class Finish(Struct, frozen=True):
         paths |= dict.fromkeys(place.path for place in places)
 
         def stated(results: Sequence[FileResult]) -> list[FileResult]:
-            found = launched(results, self.policy, read, self.roots)
+            found = launched(results, self.policy, read, self.project)
             return [self.policy.stated(result, read) for result in found]
 
         known = (read(path) for path in paths)

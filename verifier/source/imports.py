@@ -133,6 +133,20 @@ def users(project: Project, files: Iterable[str]) -> dict[str, tuple[str, ...]]:
     return out
 
 
+def used(project: Project, path: str, raw: bytes) -> tuple[str, ...]:
+    """The files that a file with this absolute path and these bytes imports, through any number of
+    files, the nearest first."""
+    graph = _Graph(project, Changes())
+    pending = [path]
+    seen = dict.fromkeys(pending)
+    for file in pending:
+        for target in graph.uses(file, imports(raw) if file == path else _imports_of(file)):
+            if target not in seen:
+                seen[target] = None
+                pending.append(target)
+    return tuple(pending[1:])
+
+
 def _closure(pending: list[str], users: Mapping[str, Collection[str]]) -> set[str]:
     reached = set(pending)
     while pending:
@@ -160,15 +174,16 @@ class _Graph:
             if self._changes.has(path):
                 self.hit.add(path)
                 continue  # nothing that it imports can make it more so
-            for used in self._uses(path):
-                self.users.setdefault(used, []).append(path)
-                if used not in seen:
-                    seen.add(used)
-                    pending.append(used)
+            for target in self.uses(path, _imports_of(path)):
+                self.users.setdefault(target, []).append(path)
+                if target not in seen:
+                    seen.add(target)
+                    pending.append(target)
 
-    def _uses(self, path: str) -> Iterator[str]:
+    def uses(self, path: str, statements: Iterable[Import]) -> Iterator[str]:
+        """The files that a file's imports lead to at once."""
         folder = os.path.dirname(path)
-        for statement in _imports_of(path):
+        for statement in statements:
             if self._changes.gone and self._led_to_gone(folder, statement):
                 self.hit.add(path)
             yield from self._targets(folder, statement)
