@@ -221,6 +221,8 @@ def following(later: Access, earlier: Access) -> Iterator[Copy]:
         if found is not None:
             yield found
     for level in range(common):
+        if earlier.loops[level].kind is LoopKind.GRID:
+            continue  # another instance is another program
         found = copy(later, level, above=earlier.loops[level].index, instance=instance)
         if found is not None:
             yield found

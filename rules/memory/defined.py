@@ -34,6 +34,7 @@ from rules.memory.cases import (
     same_elements,
 )
 from rules.memory.formulas import Ranges, cases, no_later, size
+from rules.memory.order import behind_barrier, waits
 from rules.memory.reading import Read, Seen, Write, destination, index_of, place_in, regions
 from rules.memory.registers import accumulating
 from rules.memory.ways import Way, Ways
@@ -431,15 +432,20 @@ class _Definition(Struct):
         """What is stored counts where nothing takes its place before the kernel ends."""
         read, flow = self.read, self.flow
         store = replace(read.access, view=stored)
-        writes = (w for w in flow.writes.get(id(stored.storage), ()) if w.sets)
-        ways = [way for write in writes for way in following(write.access, store)]
+        writes = [w.access for w in flow.writes.get(id(stored.storage), ()) if w.sets]
+        ways = [way for write in writes for way in following(write, store)]
+        for write in writes:
+            other, open_ = behind_barrier(flow.table.trace, write, store)
+            ways += [other] if other is not None else []
+            read.exact = read.exact and not open_
         if not ways:
             return
         formula, exact, _ = covered(ways, stored, self.known.known)
         if formula is E.FALSE and exact:
             return
-        if flow.table.uses(stored.storage).reads:  # it may be read before it is overwritten
-            read.exact = False
+        reads = flow.table.uses(stored.storage).reads
+        if not all(waits(each.operation) for each in reads):  # before it is overwritten, maybe
+            read.replaced, read.exact = formula, read.exact and exact
             return
         read.demand = E.or_(read.demand, formula)
         read.exact = read.exact and exact

@@ -74,13 +74,16 @@ def uninitialised_reads(trace: Trace, target: Target) -> Iterable[Check]:
         if not reason and not read.exact:
             reason = _unfollowed(read)
         for source in _spoiling(flow, table, read, origin, reason):
-            check = _read_check(read, source, table, read.demand, reason)
+            check = _read_check(read, source, table, E.or_(read.demand, read.replaced), reason)
             if reason and not read.exact:
                 writes = [w.access for w in flow.writes.get(id(storage), ())]
                 path = (*read.access.path, *read.access.given)
                 held = covered_there(read.blame, writes, path, "before it is read")
                 check = replace(check, runtime=held)
             found.setdefault(id(source), []).append(check)
+            if read.replaced is not E.FALSE and not reason:
+                open_ = replace(check, predicate=read.demand, exact=False, reason=_unfollowed(read))
+                found[id(source)].append(open_)
     for checks in found.values():
         yield from _together(checks)
 

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from rules.memory.cases import apart, common_loops, copy
+from rules.memory.cases import Copy, apart, common_loops, copy
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.memory.content import combines, constant, folded, moved
@@ -113,7 +113,7 @@ class Barriers(Struct, frozen=True):
 
 def barriers(trace: Trace) -> tuple[Operation, ...]:
     """The operations in which instances wait for each other."""
-    return tuple(op for op in trace.operations if _waits(op) and _for_all(op))
+    return tuple(op for op in trace.operations if waits(op) and _for_all(op))
 
 
 def exchanges(trace: Trace) -> tuple[Operation, ...]:
@@ -121,7 +121,8 @@ def exchanges(trace: Trace) -> tuple[Operation, ...]:
     return tuple(op for op in trace.operations if _exchanges(op))
 
 
-def _waits(operation: Operation) -> bool:
+def waits(operation: Operation) -> bool:
+    """Whether all instances wait for each other there; what it names it does not read."""
     return operation.instruction is not None and operation.instruction.waits
 
 
@@ -143,6 +144,30 @@ def _mutual(operation: Operation, grid: tuple[Loop, ...]) -> bool:
 def _for_all(operation: Operation) -> bool:
     cores = operation.value("cores")
     return not isinstance(cores, tuple) or len(cores) > 1
+
+
+def behind_barrier(trace: Trace, later: Access, earlier: Access) -> tuple[Copy | None, bool]:
+    """``later`` in any instance, where all wait between ``earlier`` and it.
+
+    The last value: whether it may come after it in another instance in ways that this leaves out.
+    Without a barrier the two are a race, which is told as one.
+    """
+    sure = barriers(trace)
+    found = (*sure, *exchanges(trace))
+    if not trace.grid or not found:
+        return None, False
+    held = {id(condition) for condition in later.path}
+    among = [b for b in found if earlier.order < b.order < later.order]
+    if common_loops(earlier.loops, later.loops) > len(trace.grid):
+        return None, True
+    if not any(
+        barrier in sure
+        and barrier.loops == trace.grid[: len(barrier.loops)]
+        and all(id(condition) in held for condition in barrier.path)
+        for barrier in among
+    ):
+        return None, bool(among)
+    return copy(later, 0, instance=tensor(earlier.view)), False
 
 
 def _where(access: Access, condition: Bool) -> Access:

@@ -40,6 +40,8 @@ class Read(Struct, eq=False):
     defined: Bool = E.TRUE
     #: what must hold where it decides; other symbols in it stand for anything
     demand: Bool = E.TRUE
+    #: something takes its place where it is stored; but it may have been read before
+    replaced: Bool = E.FALSE
     exact: bool = True
     blame: Access | None = None
     #: another read, earlier in the program, was taken to see what is defined because of this one
@@ -177,8 +179,8 @@ class Seen:
         yield Read(access, fate=fate, to=fate.to)
 
     def _stored(self, access: Access, fate: Carried | Folded, target: View) -> View | None:
-        """A target by the axes of what is copied there; None: it is not known, or others see it."""
-        if self._table.trace.grid or target.storage.kind is StorageKind.INPUT or not target.exact:
+        """A target by the axes of what is copied there; None: it is not known, or an input."""
+        if target.storage.kind is StorageKind.INPUT or not target.exact:
             return None
         place = place_in(fate, access.operation, index_of(target))
         axes = access.view.axes

@@ -164,7 +164,7 @@ class Steps(Struct):
 class Flow:
     """What one operation makes undefined: collected before it runs, noted down after."""
 
-    __slots__ = ("_bounds", "_lost", "_moves", "_origins", "_overwrites", "_postponed", "_steps")
+    __slots__ = ("_bounds", "_lost", "_moves", "_origins", "_postponed", "_steps")
 
     def __init__(
         self,
@@ -173,11 +173,8 @@ class Flow:
         moves: Moves,
         steps: Steps,
         bounds: Mapping[str, Bound],
-        overwrites: bool,
     ) -> None:
         self._origins = origins
-        #: whether what is stored may be overwritten before anybody else sees it
-        self._overwrites = overwrites
         self._postponed = postponed
         self._moves = moves
         self._steps = steps
@@ -331,7 +328,7 @@ class Flow:
         memory = self._bounds[to].memory
         if not outward:
             self._add(to, lost)
-        elif bool(lost.any()) and self._overwrites and _may_be_overwritten(memory):
+        elif bool(lost.any()) and _may_be_overwritten(memory):
             self._origins.keep(memory, lost, self._steps.operation.span)
             self._add(to, lost)
         elif bool(lost.any()):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -523,8 +522,7 @@ def _undefined(machine: ConcreteMachine, steps: Steps, bounds: dict[str, Bound])
 
 def _flow(machine: ConcreteMachine, steps: Steps, bounds: dict[str, Bound]) -> Flow:
     moves = partial(_moved, machine, steps, bounds)
-    alone = prod(machine.program.grid) <= 1
-    return Flow(machine.origins, machine.postponed, moves, steps, bounds, alone)
+    return Flow(machine.origins, machine.postponed, moves, steps, bounds)
 
 
 _meanings: dict[str, Callable[[Operation, Any], None]] = {}
