@@ -16,7 +16,8 @@ and what is left is not known.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
+from typing import TypeAlias
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -47,9 +48,11 @@ from verifier.symbolic.memory.index import Access
 from verifier.symbolic.memory.index import Index as Table
 from verifier.symbolic.regions import exists
 from verifier.symbolic.tensors import LoopKind, StorageKind, View
-from verifier.symbolic.trace import Operation
 from verifier.symbolic.units import parts, unit_of
 from verifier.symbolic.views.common import conjuncts
+
+#: by the identity of an operation, and the role
+Operands: TypeAlias = Collection[tuple[int, str]]
 
 #: parts of a formula that is carried on
 _LARGEST = 64
@@ -119,10 +122,12 @@ class Flow(Struct):
                     _Definition(self, read, read.access.view).settle()
                 read.done = True
 
-    def without(self, operation: Operation, role: str) -> Flow:
-        """The flow in which an operand is wholly defined, whatever its reads are carried to."""
+    def without(self, origins: Sequence[Read]) -> Flow:
+        """The flow in which what some reads are of is wholly defined, whatever they are carried
+        to."""
         reads: dict[int, list[Read]] = {}
-        changed = self._dependent(operation, role)
+        operands = {(id(each.access.operation), each.access.role) for each in origins}
+        changed = self._dependent(operands)
         for at, each in self.reads.items():
             reads[at] = [
                 replace(
@@ -133,7 +138,7 @@ class Flow(Struct):
                     blame=None,
                     assumed=False,
                     open=False,
-                    done=_is_of(read, operation, role),
+                    done=_is_of(read, operands),
                 )
                 if id(read) in changed
                 else replace(read, done=False, kept=True)
@@ -143,14 +148,19 @@ class Flow(Struct):
         flow.settle()
         return flow
 
-    def _dependent(self, operation: Operation, role: str) -> set[int]:
-        """Identities of the reads of an operand, and of all that what these read may come to."""
+    def _dependent(self, operands: Operands) -> set[int]:
+        """Identities of the reads of operands, and of all that what these read may come to."""
         of_storage: dict[int, list[Read]] = {}
         for each in self.reads.values():
             for read in each:
                 of_storage.setdefault(id(read.access.view.storage), []).append(read)
         found: set[int] = set()
-        left = [read for read in self.reads[id(operation)] if _is_of(read, operation, role)]
+        left = [
+            read
+            for operation, _ in sorted(operands)
+            for read in self.reads[operation]
+            if _is_of(read, operands)
+        ]
         while left:
             read = left.pop()
             if id(read) not in found:
@@ -218,8 +228,9 @@ class Flow(Struct):
         reads = self.reads.get(id(write.access.operation), ())
         return [read for read in reads if read.fate is not None and read.to == role]
 
-    def origins(self, read: Read) -> list[Read]:
-        """The first reads of what may be undefined for this one, in program order."""
+    def origins(self, read: Read) -> tuple[list[Read], list[Read]]:
+        """The first reads of what may be undefined for this one, in program order; and others on
+        the way, of tensors that are perhaps not written in full before."""
         found: dict[int, Read] = {}
         passed: dict[int, Read] = {}
         left = [read]
@@ -234,7 +245,15 @@ class Flow(Struct):
                 found[id(at)] = at
         if not found:  # all come round in loops: it begins where what wrote it may not have run
             found = {n: at for n, at in passed.items() if not self._written_before(at, surely=True)}
-        return sorted(found.values(), key=lambda origin: origin.access.order)
+        later = [
+            at
+            for n, at in passed.items()
+            if n not in found and not self._written_before(at, surely=True)
+        ]
+        first, others = (
+            sorted(reads, key=lambda each: each.access.order) for reads in (found.values(), later)
+        )
+        return first, others
 
     def _written_before(self, read: Read, surely: bool = False) -> bool:
         """Whether some write of the text precedes a read: if not, it begins with what is there."""
@@ -264,8 +283,8 @@ class Flow(Struct):
         return self.ways.ranges(write.access)
 
 
-def _is_of(read: Read, operation: Operation, role: str) -> bool:
-    return read.access.operation is operation and read.access.role == role
+def _is_of(read: Read, operands: Operands) -> bool:
+    return (id(read.access.operation), read.access.role) in operands
 
 
 def widened(taken: Bool, found: Bool) -> Bool:

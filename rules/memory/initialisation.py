@@ -95,14 +95,15 @@ def _origin(flow: Flow, table: Index, read: Read, relief: Relief) -> Read:
     """
     if read.demand is E.TRUE:
         return read
-    found = flow.origins(read) or [read]
+    found, later = flow.origins(read)
+    found = found or [read]
     partly: list[Read] = []
     for origin in found:
         view = origin.access.view
         writes = table.uses(view.storage).writes
         if not writes or not view.exact or partly_written(view, writes):
             partly.append(origin)
-    return relief.cause(read, [*partly, *(each for each in found if each not in partly)])
+    return relief.cause(read, [*partly, *(each for each in found if each not in partly)], later)
 
 
 def _spoiling(flow: Flow, table: Index, read: Read, origin: Read, reason: str) -> list[Read]:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from verifier.cli.main import main
 from verifier.engine import analyze_file
 from verifier.executor import simulate
 from verifier.executor.machine import Options
@@ -56,3 +57,79 @@ def test_the_operand_that_is_short_is_named(
     run = type(made)(made.kernel, made.target, made.api_version, options)
     ran = run.outcome(Shaped("bfloat16", (96, 70)), Shaped("bfloat16", (96, 300)))
     assert [found.message for found in ran.violations] == said
+
+
+_TILES = """\
+import ppl
+import ppl.language as pl
+
+
+# tilelint: contract (n: 2..300, y_ptr: fp16[1, 24, 1, n], x_ptr: fp16[1, 24, 1, n])
+@ppl.jit
+def doubled(y_ptr, x_ptr, n):
+    x = pl.gtensor([1, 24, 1, n], pl.GLOBAL, x_ptr)
+    y = pl.gtensor([1, 24, 1, n], pl.GLOBAL, y_ptr)
+    for i in range(0, n, 10):
+        width = min(10, n - i)
+        a = pl.make_tensor([1, 24, 1, 10], pl.float16, [1, 24, 1, width])
+        b = pl.make_tensor([1, 24, 1, 10], pl.float16, [1, 24, 1, width])
+        part = x.sub_view([1, 24, 1, {LOADED}], [0, 0, 0, i])
+        pl.dma.load(a.sub_view([1, 24, 1, {LOADED}], [0, 0, 0, 0]), part)
+        pl.tiu.fmul(
+            b.sub_view([1, 24, 1, {COMPUTED}], [0, 0, 0, 0]),
+            a.sub_view([1, 24, 1, {COMPUTED}], [0, 0, 0, 0]),
+            2.0,
+        )
+        pl.dma.store(y.sub_view([1, 24, 1, width], [0, 0, 0, i]), b)
+"""
+_ROWS = """\
+import ppl
+import ppl.language as pl
+
+
+# tilelint: contract (c: 1..24, y_ptr: fp16[1, c, 6, 18], x_ptr: fp16[1, c, 6, 18])
+@ppl.jit
+def raised(y_ptr, x_ptr, c):
+    x = pl.gtensor([1, c, 6, 18], pl.GLOBAL, x_ptr)
+    y = pl.gtensor([1, c, 6, 18], pl.GLOBAL, y_ptr)
+    a = pl.make_tensor([1, 24, 7, 18], pl.float16, [1, c, 7, 18])
+    b = pl.make_tensor([1, 24, 6, 18], pl.float16, [1, c, 6, 18])
+    row = [1, c, 1, 18]
+    pl.dma.load(a.sub_view(row, [0, 0, 0, 0]), x.sub_view(row, [0, 0, 0, 0]))
+    for i in range({COMPUTED}):
+        pl.tiu.fadd(b.sub_view(row, [0, 0, i, 0]), a.sub_view(row, [0, 0, i, 0]), 1.0)
+        if i < {LOADED}:
+            pl.dma.load(a.sub_view(row, [0, 0, i + 1, 0]), x.sub_view(row, [0, 0, i + 1, 0]))
+    pl.dma.store(y, b)
+"""
+#: what is loaded and what is computed of it, and which tensor is short of some
+CARRIED = (
+    (_TILES, "width", "width", ""),
+    (_TILES, "width", "1", "b"),
+    (_TILES, "1", "width", "a"),
+    (_ROWS, "5", "6", ""),
+    (_ROWS, "5", "5", "b"),
+    (_ROWS, "4", "6", "a"),
+)
+
+
+@pytest.mark.parametrize(("kernel", "loaded", "computed", "short"), CARRIED)
+def test_the_tensor_that_is_short_is_named_where_another_is_carried_to_it(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    kernel: str,
+    loaded: str,
+    computed: str,
+    short: str,
+) -> None:
+    path = tmp_path / "kernel.py"
+    text = kernel.replace("{LOADED}", loaded).replace("{COMPUTED}", computed)
+    path.write_text(text, encoding="utf-8")
+    main(["check", str(path), "--replay", "--no-cache", "--isolated", "--format", "concise"])
+    said = [line for line in capsys.readouterr().out.splitlines() if "error[" in line]
+    if short:
+        (line,) = said
+        assert f"`{short}` is read before all of it was written" in line, line
+        assert "replay: confirmed" in line, line
+    else:
+        assert said == []
