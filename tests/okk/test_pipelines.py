@@ -1,4 +1,4 @@
-"""What an earlier iteration wrote counts as far as it wrote: channels, rows and words."""
+"""Pipelines of three stages: what is said of one that has a fault and something undecided."""
 
 from __future__ import annotations
 
@@ -6,91 +6,44 @@ from pathlib import Path
 
 import pytest
 
-from tests.fixtures.support import check
+from verifier.cli.main import main
 
-_RULE = "okk-uninitialised-read"
-
-#: loaded in one iteration, used in the next; places by the index, or alternating
-_LATER = """import okk
+PIPELINE = """\
+import okk
 
 
+# tilelint: contract (parts: p, x: fp32[p, 60, 8, 30], y: fp32[p, 60, 8, 30])
 @okk.kernel
-def later(n: int, y: okk.SystemAddr, x: okk.SystemAddr):
-    assert 2 <= n <= 9
+def raised(parts: int, x: okk.SystemAddr, y: okk.SystemAddr):
+    assert 1 <= parts <= 40
     okk.initialize()
-    part, shape = okk.dim4({part}), okk.dim4(1, 48, 4, 24)
-    for i in range(n):
-        okk.gdma_32bit_cpy_S2L({write} * 384, x, part, None, None)
-        if i > 0:
-            okk.gdma_32bit_cpy_L2S(y + i * 18432, {read} * 384, shape, None, None)
+    shape, size = okk.dim4(1, 60, 8, 30), 60 * 240 * 4
+    for i in range(parts + 2):
+        okk.parallel_start()
+        if i < parts:
+            okk.gdma_32bit_cpy_S2L(i % 2 * 4096, x + i * size, shape, None, None)
+        if 0 < i <= parts:
+            before = (i - 1) % 2 * 4096
+            okk.bdc_add_C(16384 + before, before, 1.0, shape, None, None)
+        if i > 1:
+            okk.gdma_32bit_cpy_L2S(y + (i - 2) * size, {STORED}, shape, None, None)
+        okk.parallel_end()
     okk.poll()
 """
 
-#: loaded ahead, into the place of which the first iteration's is loaded before the loop
-_AHEAD = """import okk
+
+def said(path: Path, stored: str, capsys: pytest.CaptureFixture[str]) -> list[str]:
+    path.write_text(PIPELINE.replace("{STORED}", stored), encoding="utf-8")
+    main(["check", str(path), "--no-cache", "--isolated", "--format", "concise"])
+    return [line for line in capsys.readouterr().out.splitlines() if ": error[" in line]
 
 
-@okk.kernel
-def ahead(n: int, y: okk.SystemAddr, x: okk.SystemAddr):
-    assert 3 <= n <= 5
-    okk.initialize()
-    part, shape = okk.dim4({part}), okk.dim4(1, 48, 4, 24)
-    okk.gdma_32bit_cpy_S2L(0, x, shape, None, None)
-    for i in range(n):
-        if i + 1 < n:
-            okk.gdma_32bit_cpy_S2L({write} * 384, x, part, None, None)
-        okk.gdma_32bit_cpy_L2S(y + i * 18432, {read} * 384, shape, None, None)
-    okk.poll()
-"""
-
-_PLACES = [
-    (_LATER, "i", "(i - 1)"),
-    (_LATER, "i % 2", "(i - 1) % 2"),
-    (_AHEAD, "(i + 1)", "i"),
-    (_AHEAD, "(i + 1) % 2", "i % 2"),
-]
-_PARTS = ["1, 47, 4, 24", "1, 48, 3, 24", "1, 48, 4, 24"]
-
-
-@pytest.mark.parametrize("part", _PARTS)
-@pytest.mark.parametrize(("kernel", "write", "read"), _PLACES)
-def test_a_part_that_an_earlier_iteration_left_out(
-    kernel: str, write: str, read: str, part: str, tmp_path: Path
+def test_a_fault_is_not_left_out_where_something_is_undecided(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = tmp_path / "kernel.py"
-    path.write_text(kernel.format(part=part, write=write, read=read), encoding="utf-8")
-    result = check(path)
-    told = {(d.rule, d.severity, d.verdict) for d in result.diagnostics}
-    if part == _PARTS[-1]:
-        assert not told
-        assert [kernel.status for kernel in result.kernels] == ["verified"]
-    else:
-        assert told == {(_RULE, "error", "always")}
-
-
-_COMPUTED = """import okk
-
-
-@okk.kernel
-def computed(n: int, y: okk.SystemAddr, x: okk.SystemAddr):
-    assert 2 <= n <= 9
-    okk.initialize()
-    shape = okk.dim4(1, 48, 4, 24)
-    for i in range(n):
-        okk.gdma_32bit_cpy_S2L(i * 384, x, okk.dim4(1, {channels}, 4, 24), None, None)
-        if i > 0:
-            okk.bdc_neg(65536, (i - 1) * 384, shape, None, None)
-            okk.gdma_32bit_cpy_L2S(y + i * 18432, 65536, shape, None, None)
-    okk.poll()
-"""
-
-
-@pytest.mark.parametrize(("channels", "verified"), [(47, False), (48, True)])
-def test_what_is_made_of_it_is_not_taken_to_be_right(
-    channels: int, verified: bool, tmp_path: Path
-) -> None:
-    path = tmp_path / "kernel.py"
-    path.write_text(_COMPUTED.format(channels=channels), encoding="utf-8")
-    (kernel,) = check(path).kernels
-    assert (kernel.status == "verified") is verified
-    assert verified or kernel.reasons or kernel.status == "violated"
+    """The place that is computed in the same step is stored: a race from two parts on."""
+    found = said(tmp_path / "wrong.py", "16384 + (i - 1) % 2 * 4096", capsys)
+    (condition,) = (line for line in found if "[precondition]" in line)
+    assert "it is right, but for its faults" in condition
+    assert any("[okk-parallel-race]" in line for line in found)
+    assert said(tmp_path / "right.py", "16384 + i % 2 * 4096", capsys) == []

@@ -176,6 +176,8 @@ def test_what_the_headline_says() -> None:
     assert "is right on trn1 and trn2 at least when" in least.headline("gemm", ("trn1", "trn2"))
     unsure = replace(least, sufficient=False, undecided=("`f` is not modelled",))
     assert "is right, as far as decided, when" in unsure.headline("gemm")
+    both = replace(unsure, faulty=True)
+    assert "is right, but for its faults and as far as decided, when" in both.headline("gemm")
     faulty = replace(unsure, undecided=())
     assert "is right, but for its faults, when" in faulty.headline("gemm")
 

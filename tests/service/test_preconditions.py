@@ -183,6 +183,10 @@ def test_a_contract_that_is_no_longer_enough_says_what_it_needs() -> None:
             "is right, as far as decided, when p <= 128",
         ),
         ({"exact": False, "sufficient": False}, "is right, but for its faults, when p <= 128"),
+        (
+            {"exact": False, "sufficient": False, "undecided": ("one thing",), "faulty": True},
+            "is right, but for its faults and as far as decided, when p <= 128",
+        ),
     ],
 )
 def test_what_a_contract_lacks_is_needed_only_if_all_else_is_wrong(

@@ -40,6 +40,7 @@ from verifier.symbolic.trace import SAID, AssumptionKind
 
 #: an example whose sizes are larger, so that loops somewhere run, is shown by a smaller one
 _EVERYDAY: Final = 1024
+_FAULTS: Final = (VerdictKind.ALWAYS, VerdictKind.SOMETIMES)
 #: why nobody is told that a kernel is right under its conditions
 UNMET: Final = "no inputs are known that meet all conditions under which it would be right"
 
@@ -284,6 +285,7 @@ def of_run(
         ),
         assumed=tuple(_assumed(found, names)),
         undecided=tuple(dict.fromkeys(undecided)),
+        faulty=found.unconditional,
         shapes=tuple(
             (tensor, tuple(_own_name(run, f"{tensor}.shape[{axis}]") for axis in range(rank)))
             for tensor, rank in run.ranks.items()
@@ -348,7 +350,12 @@ def not_found(
         and not verdict.noted
     )
     texts = tuple(dict.fromkeys(undecided))
-    return report.Precondition(sufficient=False, exact=False, undecided=texts), parts
+    bugs = (
+        position not in parts and not verdict.noted and verdict.kind in _FAULTS
+        for position, verdict in enumerate(verdicts)
+    )
+    found = report.Precondition(sufficient=False, exact=False, undecided=texts, faulty=any(bugs))
+    return found, parts
 
 
 def _own_name(run: Run, size: str) -> str:

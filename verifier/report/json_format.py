@@ -112,6 +112,7 @@ def precondition(condition: Precondition) -> dict[str, Any]:
         "text": condition.text,
         "sufficient": condition.sufficient,
         "exact": condition.exact,
+        "faulty": condition.faulty,
         "conjuncts": [_conjunct(conjunct) for conjunct in condition.conjuncts],
         "dtypes": [conjunct.text for conjunct in condition.dtypes],
         "undecided": list(condition.undecided),

@@ -109,6 +109,7 @@ class _Precondition(msgspec.Struct):
     asserted: tuple[str, ...]
     shapes: dict[str, tuple[str, ...]]
     assumed: tuple[str, ...] = ()
+    faulty: bool = False
 
 
 class _Diagnostic(_Region):
@@ -275,6 +276,7 @@ def _precondition(found: _Precondition | None, place: str) -> Precondition | Non
         ),
         sufficient=found.sufficient,
         exact=found.exact,
+        faulty=found.faulty,
         asserted=found.asserted,
         assumed=found.assumed,
         undecided=found.undecided,

@@ -129,10 +129,11 @@ class Conjunct(Struct, frozen=True):
 
 class Precondition(Struct, frozen=True):
     """For which of the inputs that a kernel admits it is right; no conjunct means for all.
-    ``sufficient``: it is proved to be right for them, ``exact``: to go wrong for all others.
-    ``asserted`` is what the kernel and its contract say themselves, ``assumed`` what is taken for
-    granted of its integers, ``undecided`` what is not known, one sentence each. The conjuncts stand
-    in an order in which all can be evaluated. ``shapes``: the tensors and the names of their sizes.
+    ``sufficient``: it is proved to be right for them, ``exact``: to go wrong for all others,
+    ``faulty``: other findings tell of some among them. ``asserted`` is what the kernel and its
+    contract say, ``assumed`` what is taken for granted of its integers, ``undecided`` what is not
+    known, a sentence each. The conjuncts stand in an order in which all can be evaluated.
+    ``shapes``: the tensors and the names of their sizes.
     """
 
     conjuncts: tuple[Conjunct, ...] = ()
@@ -142,6 +143,7 @@ class Precondition(Struct, frozen=True):
     assumed: tuple[str, ...] = ()
     undecided: tuple[str, ...] = ()
     shapes: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    faulty: bool = False
     #: the contract that promised enough and does not, where a finding is about it
     contract: str = ""
 
@@ -202,12 +204,11 @@ class Precondition(Struct, frozen=True):
         """
         where = f" on {' and '.join(targets)}" if targets else ""
         where += " for some dtypes" if some_dtypes else ""
-        if self.exact:
-            how = "is right{} exactly when"
-        elif self.sufficient:
-            how = "is right{} at least when"
+        if self.sufficient:
+            how = "is right{} exactly when" if self.exact else "is right{} at least when"
         elif self.undecided:
-            how = "is right{}, as far as decided, when"
+            faults = ", but for its faults and" if self.faulty else ","
+            how = f"is right{{}}{faults} as far as decided, when"
         else:
             how = "is right{}, but for its faults, when"
         if self.contract:
