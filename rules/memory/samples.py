@@ -53,7 +53,8 @@ def remedy(
     ends = {symbol: put.expr(size) for symbol, size in sizes.items()}
     ways = terms[len(terms) - len(remedies) :]
     wanted = [part for term in terms[: len(terms) - len(remedies)] for part in conjuncts(term)]
-    free = {symbol for term in (*terms, *ends.values()) for symbol in term.free()}
+    said: list[Expr | Bool] = [*terms, *ends.values()]
+    free = {symbol for term in said for symbol in term.free()}
     inner = (s for s in free if s.origin not in E.GIVEN or s.origin is E.Origin.GRID)
     places = sorted(inner, key=lambda symbol: symbol.id)
     flags = {name for term in terms for name in term.variables()}

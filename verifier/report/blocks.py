@@ -33,10 +33,9 @@ def one_block(diagnostic: Diagnostic) -> object:
         for c in condition.main
     ]
     said = condition.asserted, condition.assumed, [c.text for c in condition.dtypes]
-    flags = condition.exact, condition.sufficient, condition.faulty, condition.contract
-    flags = *flags, diagnostic.fix is None
+    flags = condition.exact, condition.sufficient, condition.faulty, diagnostic.fix is None
     place = diagnostic.severity, diagnostic.targets, diagnostic.presets
-    return repr((place, rows, said, flags, remarks(diagnostic)))
+    return repr((place, rows, said, flags, condition.contract, remarks(diagnostic)))
 
 
 def across_files(same: Sequence[Diagnostic]) -> object:
