@@ -63,6 +63,16 @@ class OpaqueOf(Opaque, frozen=True):
     interval: tuple[float, float] | None = None
 
 
+class Mark(Opaque, frozen=True):
+    """What a test framework notes of a test until it collects them: ``pytest.mark.slow``.
+
+    As a decorator it ``leaves`` what it is given, or makes something of it that only the framework
+    calls.
+    """
+
+    leaves: bool = True
+
+
 class FolderText(OpaqueOf, frozen=True):
     """The absolute path of a folder of the project, as a text: where it is installed is not known.
 

@@ -11,10 +11,11 @@ from msgspec.structs import replace
 
 from verifier.source import apis, ir
 from verifier.symbolic.python import expressions, notes
+from verifier.symbolic.python.kinds import external
 from verifier.symbolic.python.model import Builtin, Class, Function, HostType
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.trace import LedgerKind
-from verifier.symbolic.values import ApiRef, ExternalRef, Opaque
+from verifier.symbolic.values import ApiRef, ExternalRef, Mark, Opaque
 
 #: decorators of kernels, which leave a function what it is, as far as a trace can tell
 _OF_KERNELS: Final = frozenset(
@@ -59,7 +60,7 @@ def _evaluated(vm: VM, node: ir.Expr) -> Decorator:
         return Decorator(node, value, True)
     if isinstance(node, ir.Call):
         value = expressions.call_of(vm, node, value)
-    return Decorator(node, value, False)
+    return Decorator(node, external.mark(value) or value, False)
 
 
 def _is_transparent(path: str) -> bool:
@@ -83,6 +84,8 @@ def _applied(vm: VM, decorator: Decorator, made: object) -> object:
         return _kept(vm, made)
     if isinstance(value, (Function, Builtin, Class, HostType)) or vm.box(value) is not None:
         return vm.call(value, (made,), span=node.span)
+    if isinstance(value, Mark):
+        return made if value.leaves else Opaque(f"what {value.reason} makes of it")
     if isinstance(value, ApiRef):
         return _kept(vm, made)
     if isinstance(value, (ExternalRef, Opaque)):

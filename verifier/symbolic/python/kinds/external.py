@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Collection, Iterable
 from types import ModuleType
@@ -33,6 +34,7 @@ from verifier.symbolic.values import (
     ExternalRef,
     IndexTensor,
     Managed,
+    Mark,
     Missing,
     ModuleRef,
     Opaque,
@@ -68,6 +70,12 @@ _QUIET: Final[dict[str, type]] = {
     ),
     "os.cpu_count": object, "tempfile.mkstemp": tuple,
 }  # fmt: skip
+#: names of test frameworks that run nothing of what they are given before tests are collected, and
+#: change nothing of it
+_MARKS: Final = re.compile(
+    r"(?P<left>pytest\.(mark\.\w+|param))"
+    r"|pytest\.fixture|unittest\.(skip|skipIf|skipUnless|expectedFailure)"
+)
 
 
 def unknown_call(vm: VM, call: Call, said: str, text: str = "", harmless: bool = False) -> object:
@@ -284,6 +292,14 @@ def _worse(value: Opaque, other: object) -> Opaque:
     return other if isinstance(other, Opaque) and value.harmless else value
 
 
+def mark(value: object) -> Mark | None:
+    """What a name of a test framework notes of a test that it decorates; None: it notes nothing."""
+    found = _MARKS.fullmatch(value.path) if isinstance(value, ExternalRef) else None
+    if found is None:
+        return None
+    return Mark(f"`{found[0]}`", harmless=True, leaves=found["left"] is not None)
+
+
 class ExternalKind(Kind[VM]):
     """A name of a library that is not on disk."""
 
@@ -370,6 +386,9 @@ class ExternalKind(Kind[VM]):
         if value.path in _EXITS:
             vm.fault(SystemExit, f"`{value.path}()` ends the program", call.span)
             raise Ended
+        noted = mark(value)
+        if noted is not None:
+            return noted
         if standard.is_standard(value.path) and (
             value.path not in _QUIET or call.args or call.keywords
         ):
