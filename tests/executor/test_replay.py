@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from tests import replays
+from tests import apart
 from tests.fixtures.support import FIXTURES, bad, check
 from tests.oracles.agreement import UNJUDGED
 from verifier.cli.replay import mark
@@ -52,7 +52,7 @@ def item(path: Path, text: str, **fields: Any) -> Item:
 
 def test_counterexamples_of_the_bad_fixtures() -> None:
     nki = [path for path in bad() if "nki" in path.parts]
-    results = replays.mark([check(path) for path in nki], jobs=2)
+    results = apart.mark([check(path) for path in nki], jobs=2)
     found = [d for r in results for d in r.diagnostics if d.counterexample is not None]
     assert len(found) > 40
     said = {(d.kernel, d.rule): (d.replay, d.notes) for d in found if d.replay != "confirmed"}

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.apart import mark
 from tests.okk.support import check
-from tests.replays import mark
 from tests.tpu_executor.test_command import run
 
 _KERNEL = """

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.apart import mark
 from tests.fixtures.support import check
-from tests.replays import mark
 
 _KERNEL = """import ppl
 import ppl.language as pl

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.apart import mark
 from tests.ppl.support import check, rules, status
-from tests.replays import mark
 
 _KERNEL = """\
 # tilelint: contract (out_ptr: fp32[{whole}], x_ptr: fp32[20, 2, 25])

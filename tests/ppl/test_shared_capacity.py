@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.apart import mark
 from tests.ppl.support import HEADER, check
-from tests.replays import mark
 from verifier.cli.main import main
 
 KERNEL = """\

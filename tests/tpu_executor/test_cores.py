@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.replays import mark
+from tests.apart import mark
 from tests.tpu_executor.test_command import run
 from verifier.engine import analyze_file
 from verifier.report.model import FileRequest
