@@ -19,8 +19,9 @@ _NEAR = (0, 0, 1, 127, 4096)
 _STEPS = (1, 1, -1, -1, 2, 32, 64, 128, -128, 512)
 _MISSES = (-1, 0, 0, 1, -1, 0, 0, 1, -2, 2, -5, 7, 31)
 _FARTHEST = 1 << 20
-#: demands that are met again after a number has been moved, and inputs tried for each wanted one
-_REPAIRS, _TRIES = 6, 40
+#: demands that are met again after a number has been moved; inputs tried for each wanted one, and
+#: however few are wanted
+_REPAIRS, _TRIES, _LEAST = 6, 40, 4000
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,13 +110,14 @@ class Walk:
         left = dict(wanted)
         fresh = list(self.pool)
         total = sum(left.values())
-        for turn in range(_TRIES * total if self.pool else 0):
+        tries = max(_TRIES * total, _LEAST) if self.pool else 0
+        for turn in range(tries):
             model = fresh.pop() if fresh else self._near(self.rng.random() < 0.5)
             side = self.bounds.of(model)
             if side is None:
                 continue
             if left[side.inside] <= 0:
-                if turn < _TRIES * total // 2 or wanted[side.inside] == 0:
+                if turn < tries // 2 or wanted[side.inside] == 0:
                     continue
                 left[not side.inside] -= 1
                 left[side.inside] += 1

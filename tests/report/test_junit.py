@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import io
+import os
 import re
 from collections.abc import Callable
 from typing import Any
@@ -9,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from msgspec.structs import replace
 
+from tests.sweeps import examples
 from verifier.report.model import RunReport
 from verifier.report.text import Options
 
@@ -88,3 +90,34 @@ def test_any_report_is_a_document_that_agrees_with_the_exit_status(report: RunRe
         suites = list(junitparser.JUnitXml.fromstring(text.encode()))
         failed = any(suite.failures + suite.errors for suite in suites)
         assert failed == (report.exit_status(strict=strict) != 0)
+
+
+@pytest.fixture(scope="session")
+def faults() -> Callable[[str], list[str]]:
+    """What a report breaks of the schema that build servers read such reports by."""
+    place = os.environ.get("TILELINT_JUNIT_SCHEMA")
+    if not place:
+        pytest.skip("TILELINT_JUNIT_SCHEMA does not name a copy of junit-10.xsd")
+    schema = pytest.importorskip("xmlschema").XMLSchema(place)
+    return lambda text: [str(error.reason) for error in schema.iter_errors(text)]
+
+
+def test_reports_keep_to_the_schema(faults: Callable[[str], list[str]]) -> None:
+    for report in (REPORT, EMPTY):
+        assert faults(render(report)) == []
+
+
+@settings(max_examples=examples(40), deadline=None)
+@given(report=reports())
+def test_any_report_keeps_to_the_schema(
+    faults: Callable[[str], list[str]], report: RunReport
+) -> None:
+    assert faults(render(report)) == []
+
+
+@pytest.mark.parametrize("milliseconds", [0.0, 0.004, 0.4, 12.25, 1e-9, 123456.789])
+def test_times_are_decimal_numbers(milliseconds: float) -> None:
+    text = render(RunReport(kernels=(replace(KERNELS[0], time_ms=milliseconds),)))
+    times = re.findall(r' time="([^"]*)"', text)
+    assert len(times) == 3
+    assert all(re.fullmatch(r"\d+(\.\d{1,3})?", time) for time in times), times

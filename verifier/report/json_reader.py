@@ -7,7 +7,7 @@ value of another type, is an error that names its place in the document.
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct
@@ -102,6 +102,7 @@ class _Conjunct(_Need):
 
 
 class _Precondition(msgspec.Struct):
+    text: str
     sufficient: bool
     exact: bool
     conjuncts: list[_Conjunct]
@@ -110,6 +111,7 @@ class _Precondition(msgspec.Struct):
     shapes: dict[str, tuple[str, ...]]
     assumed: tuple[str, ...] = ()
     faulty: bool = False
+    dtypes: tuple[str, ...] = ()
 
 
 class _Diagnostic(_Region):
@@ -175,6 +177,7 @@ class _Tool(msgspec.Struct):
 
 
 class _Document(msgspec.Struct):
+    schema_version: Literal[2]
     tool: _Tool
     kernels: list[_Kernel]
     diagnostics: list[_Diagnostic]
