@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tests.solver import systems
 from tests.sweeps import examples
-from verifier.engine.conditions import Item, Normal, alike
+from verifier.engine.conditions import Item, Normal
 from verifier.engine.evaluable import is_met
 from verifier.hardware.dtypes import DTYPES
 from verifier.solver.solver import Solver
@@ -71,18 +71,6 @@ def test_what_somebody_would_write() -> None:
     assert _read(E.le(rows, other), E.le(other, rows)) == ["rows == other"]
     assert _read(E.le(rows * 4 + 8, 1000)) == ["rows <= 248"]
     assert _read(E.le(columns, 64), known=(E.eq(columns, rows), E.le(rows, 60))) == []
-
-
-def test_bounds_of_the_same_are_alike() -> None:
-    E.fresh_context()
-    rows, columns = E.symbol("rows", 1), E.symbol("columns", 1)
-    assert alike(E.le(rows, 128), E.le(rows, 256))
-    assert alike(E.eq(rows % 128, 0), E.eq(rows % 64, 0))
-    assert not alike(E.le(rows, 128), E.ge(rows, 2))
-    assert not alike(E.le(rows, 128), E.le(columns, 128))
-    assert not alike(E.eq(rows % 512, 0), E.ge(rows, 512))
-    steps = E.symbol("steps", 0)
-    assert alike(E.ne(steps, 0), E.ge(steps, 2)) and not alike(E.ne(steps, 0), E.le(steps, 2))
 
 
 def test_comparisons_of_products_lose_what_they_share() -> None:

@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from verifier.engine.analysis import analyze_file
+from verifier.engine.promises import promised
 from verifier.report.model import FileRequest
+from verifier.symbolic import expr as E
 
 HEAD = """
 import nki
@@ -51,6 +53,15 @@ ONE_TILE = """
         ("R <= 512", WHOLE_BLOCKS, "conditional", "R % 96 == 0"),
         # it is meant for what a tile can hold
         ("R <= 256", ONE_TILE, "violated", "R <= 128"),
+        ("R in (64, 256)", ONE_TILE, "violated", "R <= 128"),
+        ("(R <= 96 or R == 200)", ONE_TILE, "violated", "R <= 128"),
+        # each of these is a number of rows that it says it takes
+        ("R in (96, 480, 500)", WHOLE_BLOCKS, "violated", "R % 96 == 0"),
+        ("R in (96, 480, 576)", WHOLE_BLOCKS, "verified", "True"),
+        ("R in (64, 500)", FIRST_ROWS, "violated", "R <= 96"),
+        # they say nothing of a limit
+        ("R % 32 == 0", ONE_TILE, "conditional", "R <= 128"),
+        ("(R <= 96 or R % 64 == 0)", ONE_TILE, "conditional", "R <= 128"),
     ],
 )
 def test_limits_are_about_limits(
@@ -61,3 +72,20 @@ def test_limits_are_about_limits(
     (kernel,) = analyze_file(FileRequest(path=str(path), roots=(str(tmp_path),))).kernels
     assert kernel.status == status
     assert kernel.precondition is not None and kernel.precondition.text == text
+
+
+def test_bounds_of_the_same_are_alike() -> None:
+    E.fresh_context()
+    rows, columns = E.symbol("rows", 1), E.symbol("columns", 1)
+    assert promised(E.le(rows, 128), [E.le(rows, 256)], limits=True)
+    assert promised(E.eq(rows % 128, 0), [E.eq(rows % 64, 0)], limits=True)
+    assert not promised(E.le(rows, 128), [E.ge(rows, 2)], limits=True)
+    assert not promised(E.le(rows, 128), [E.le(columns, 128)], limits=True)
+    assert not promised(E.eq(rows % 512, 0), [E.ge(rows, 512)], limits=True)
+    steps = E.symbol("steps", 0)
+    assert promised(E.ne(steps, 0), [E.ge(steps, 2)], limits=True)
+    assert not promised(E.ne(steps, 0), [E.le(steps, 2)], limits=True)
+    listed = E.or_(E.eq(rows, 64), E.eq(rows, 256))
+    assert promised(E.eq(rows % 96, 0), [listed], limits=False)
+    assert not promised(E.le(rows + columns, 96), [listed], limits=True)
+    assert not promised(E.le(rows, 96), [E.or_(listed, E.eq(columns, 1))], limits=True)

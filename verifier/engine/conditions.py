@@ -556,33 +556,6 @@ def conjuncts(condition: Bool) -> tuple[Bool, ...]:
     return condition.args if condition.kind is E.BoolKind.AND else (condition,)
 
 
-def alike(wanted: Bool, said: Bool) -> bool:
-    """Whether they bound the same from the same side, or say of the same what divides it."""
-    if wanted.kind is E.BoolKind.NE and wanted.expr is not None and E.bounds(wanted.expr)[0] == 0:
-        wanted = E.ge(wanted.expr, 1)  # what is never negative is not zero where it is positive
-    first, second = divisibility(wanted), divisibility(said)
-    if first is not None or second is not None:
-        return first is not None and second is not None and first[0] is second[0]
-    if (
-        wanted.kind is not E.BoolKind.LE
-        or said.kind is not E.BoolKind.LE
-        or wanted.expr is None
-        or said.expr is None
-    ):
-        return False
-    return wanted.expr.terms == said.expr.terms
-
-
-def is_limit(term: Bool) -> bool:
-    """Whether it bounds a sum of sizes from above."""
-    expr = term.expr
-    return (
-        term.kind is E.BoolKind.LE
-        and expr is not None
-        and all(factor > 0 for _, factor in expr.terms)
-    )
-
-
 def _simpler(clause: Bool) -> Iterator[Bool]:
     """Forms that may say the same as a condition beside others."""
     if clause.kind is E.BoolKind.NE and clause.expr is not None:

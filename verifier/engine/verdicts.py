@@ -10,9 +10,10 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from verifier.engine import unknowns
-from verifier.engine.conditions import alike, conjuncts, is_limit
+from verifier.engine.conditions import conjuncts
 from verifier.engine.instances import EachTrip
 from verifier.engine.obligations import Obligation, known_at, known_of_trips, simplify
+from verifier.engine.promises import promised
 from verifier.engine.weakest import Weakest, of_given, of_inputs, weakest
 from verifier.solver.query import Answer, AnswerKind, Model, Query, Tier
 from verifier.solver.solver import Solver
@@ -446,17 +447,14 @@ class Discharger:
     def _meant(self, condition: Bool, obligation: Obligation) -> bool:
         """Whether the kernel or its contract asserts what the condition implies: less of the same.
 
-        ``assert K <= 256`` is meant to exclude what ``K <= 128`` does, and does not. It says
-        nothing of elements that are left out: a limit is no promise of how much is covered. What
-        follows from the assertions anyhow is not what is missing.
+        What follows from the assertions anyhow is not what is missing.
         """
         limits = not obligation.rule.silent
         demands = (a.condition for a in self.run.trace.assumptions if a.kind in SAID)
         said = [part for demand in demands for part in conjuncts(demand)]
         wanted = list(conjuncts(condition))
         return any(
-            any(alike(part, other) for other in said)
-            and (limits or not is_limit(part))
+            promised(part, said, limits=limits)
             and not self._follows(part, [*wanted[:position], *wanted[position + 1 :]])
             for position, part in enumerate(wanted)
         )
