@@ -1,9 +1,9 @@
 """What the cores of a TPU store to the memory that they share, between two barriers.
 
-Two cores may store the same numbers to one place; if they store others, which of them stay is left
-to chance. Where a run computes numbers, the bytes are compared. Where it does not, they are the
-same if both cores have made them in the same way, out of the same inputs: what tensors hold is
-numbered by how it was made.
+Two cores may store to one place what both have made in the same way, out of the same inputs: what
+tensors hold is numbered by how it was made. All else has to lie apart (PPL-B13), even if it comes
+to the same numbers for the inputs at hand. Where it is not known how something was made, the bytes
+are compared, if the run computes any.
 """
 
 from __future__ import annotations
@@ -85,8 +85,7 @@ class Stores(Struct):
                 self._contents[part.memory] = self._next(made, self._contents.get(part.memory, 0))
         if operation.adds:
             return  # what comes to where others add is told of reads
-        # where numbers are computed, it is they that are compared
-        deed = Deed(True, made=None if self.numbers else made)
+        deed = Deed(True, made=made)
         for part, old in before:
             self._stored(Visit(part.span, program.index, program.waited, deed), part, old)
 
@@ -101,15 +100,23 @@ class Stores(Struct):
         others: set[int] = set()
         for block, window in _stamps(stamps, place):
             first, last = block.channels
-            there = window
             if changed is not None:
                 there = window[changed[:, first:last].reshape(block.shape)]
-            others.update(int(stamp) for stamp in np.unique(there))
+                others.update(int(stamp) for stamp in np.unique(there))
+            others.update(
+                stamp
+                for stamp in map(int, np.unique(window))
+                if changed is None or self._told_apart(own, self._known[stamp])
+            )
             window[...] = number
         for other in sorted(others):
             known = self._known[other]
             if known is not None and self.meet(Met(part.name, known, own)):
                 return
+
+    def _told_apart(self, own: Visit, other: Visit | None) -> bool:
+        """Whether it is known how both have made what they store."""
+        return other is not None and None not in (own.deed.made, other.deed.made)
 
     def _next(self, made: int | None, before: int | None) -> int | None:
         """As what is written, of a memory that held something."""
