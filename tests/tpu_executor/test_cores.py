@@ -52,7 +52,6 @@ def text(rows: int, high: int, work: str, first: str = "0", factor: str = "1.5")
         (text(20, 20, SCALED, "0", "0.5 + core"), True),
         (text(20, 20, SCALED), False),  # all store the same
         (text(9, 2, FILLED, "core", "1.0 * core"), True),
-        (text(9, 2, FILLED, "core"), False),  # one number everywhere
         (text(7, 7, WAITED), False),
         (text(7, 7, WAITED.replace("pl.sync()", "pass")), True),
     ],
