@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import pickle
 import shutil
 import sqlite3
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -15,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.commands import ROOT, tilelint
+from tests.commands import ROOT, Command, tilelint
 from verifier.cache.store import Store
 from verifier.engine import memo
 
@@ -215,19 +213,13 @@ def test_a_folder_that_is_a_file_is_no_cache(project: Path, tmp_path: Path) -> N
 
 
 def test_two_runs_at_once(project: Path, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "verifier", "check", ".", "--format", "json"]
-    command += ["--cache-dir", str(tmp_path / "cache")]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    runs = [
-        subprocess.Popen(
-            command, cwd=project, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-        )
-        for _ in range(3)
-    ]
+    words = ("check", ".", "--format", "json", "--cache-dir", tmp_path / "cache")
+    pipe = subprocess.PIPE
+    runs = [Command(*words, cwd=project, stdout=pipe, stderr=pipe) for _ in range(3)]
     answers = [run.communicate() for run in runs]
     assert [run.returncode for run in runs] == [1, 1, 1]
-    assert {err for _, err in answers} == {b""}
-    assert len({tuple(untimed(out.decode())) for out, _ in answers}) == 1
+    assert {err for _, err in answers} == {""}
+    assert len({tuple(untimed(out)) for out, _ in answers}) == 1
 
 
 def test_what_others_write_is_not_read(tmp_path: Path) -> None:

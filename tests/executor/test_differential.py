@@ -229,6 +229,8 @@ def performed(draw: Draw, numbers: bool = False) -> Outcome:
 
 def judged(draw: Draw, outcome: Outcome, result: FileResult | None = None) -> tuple[str, str]:
     """What became of a run, and what is wrong between it and the check (empty: nothing)."""
+    if agreement.refused(outcome):
+        return "refused", ""
     result = result or checked(path_of(draw.folder, draw.case), draw.target)
     kernel = next(k for k in result.kernels if k.name == draw.case.kernel)
     said = [d for d in result.diagnostics if d.kernel == kernel.name]

@@ -57,6 +57,19 @@ RAISED: Mapping[str, tuple[str, ...]] = {
 UNCAUGHT = ("uncaught-exception",)
 
 
+def _first(outcome: Outcome) -> Diagnostic | None:
+    """The first finding that is more than a note."""
+    return next((d for d in outcome.diagnostics if d.severity != "note"), None)
+
+
+def refused(outcome: Outcome) -> bool:
+    """Whether the kernel's own assertions refuse the input: nothing is said of it."""
+    if _first(outcome) is not None or outcome.ended is None:
+        return False
+    kind, message, place = outcome.ended
+    return kind == "raised" and demands(place, message.partition(":")[0])
+
+
 def judged(
     outcome: Outcome,
     kernel: KernelReport,
@@ -68,7 +81,9 @@ def judged(
 
     ``said``: the findings about the kernel. ``what``: the run, in words.
     """
-    first = next((d for d in outcome.diagnostics if d.severity != "note"), None)
+    if refused(outcome):
+        return "refused", ""
+    first = _first(outcome)
     broken: tuple[str, ...] = ()
     places: list[tuple[str, int]] = []
     if first is not None:
@@ -78,8 +93,6 @@ def judged(
     elif outcome.ended is not None:
         kind, message, place = outcome.ended
         raised = message.partition(":")[0]
-        if kind == "raised" and demands(place, raised):
-            return "refused", ""
         if kind != "raised" or place is None:
             return kind, f"{kind}: {message}: {what}"
         broken, places = RAISED.get(raised, UNCAUGHT), [(real(place.path), place.line)]
