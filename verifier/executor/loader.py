@@ -74,12 +74,13 @@ def isolated(*, forever: bool = False) -> Iterator[None]:
     put back at the end unless ``forever``.
     """
     complete()
-    stash = {
-        name: module
-        for name, module in sys.modules.items()
-        if _ours(name) and _is_our_file(getattr(module, "__file__", None))
-    }
-    shadowed = {n: m for n, m in sys.modules.items() if n.partition(".")[0] in _SHIMS}
+    stash, shadowed = {}, {}
+    for name, module in sys.modules.items():
+        package = name.partition(".")[0]
+        if package in _SHIMS:
+            shadowed[name] = module
+        elif package in _PACKAGES and _is_our_file(getattr(module, "__file__", None)):
+            stash[name] = module
     for name in (*stash, *shadowed):
         del sys.modules[name]
     known = set(sys.modules)

@@ -98,18 +98,21 @@ class _Collector:
     def visit(self, nodes: Iterable[ir.Node]) -> None:
         # A stack of its own: sums and `elif` chains nest deeper than Python's.
         stack = list(nodes)
+        within, into_bodies = ir.children, self._into_bodies
         while stack:
             node = stack.pop()
             kind = type(node)
+            if kind in _LEAVES:
+                continue
             binder = _BINDERS.get(kind)
             if binder is not None:
                 binder(self, node)
             around = _AROUND.get(kind)
-            below = ir.children(node) if around is None else around(node)
-            if self._into_bodies or kind is ir.UnsupportedStmt:
-                stack.extend(below)
+            below = within(node) if around is None else around(node)
+            if into_bodies or kind is ir.UnsupportedStmt:
+                stack += below
             else:
-                stack.extend(child for child in below if not isinstance(child, ir.Stmt))
+                stack += [child for child in below if not isinstance(child, ir.Stmt)]
 
     def target(self, target: ir.Expr) -> None:
         """Bind what an assignment to ``target`` binds; parts of objects are no names."""
@@ -195,6 +198,9 @@ _AROUND: dict[type[ir.Node], Callable[[Any], Iterator[ir.Node]]] = {
     ir.LambdaExpr: _of_lambda,
     ir.ClassDef: _of_class,
 }
+
+#: most nodes, which bind nothing and have nothing below
+_LEAVES = frozenset({ir.Name, ir.Const})
 
 _BINDERS: dict[type[ir.Node], Callable[[_Collector, Any], None]] = {
     ir.Assign: _Collector._targets,
