@@ -151,6 +151,11 @@ COMPILERS = {"verifier.solver.search": "terms of the solver"}
 EXECUTOR = "verifier.executor"
 RUNNERS = {"verifier.cli.run", "verifier.cli.replay", "verifier.lsp.replaying"}
 
+#: The last parts of the names of functions that evaluate text or import by name.
+EVALUATING = frozenset(
+    {"__import__", "compile", "eval", "exec", "import_module", "run_module", "run_path"}
+)
+
 #: What rules, whatever they import, take from reading source (places) and from dialects (their
 #: names), and nothing else.
 RULES_TAKE = {
@@ -304,6 +309,10 @@ def test_nothing_imports_tests_or_fixtures() -> None:
     assert wrong == []
 
 
+def _last_part(called: ast.expr) -> str:
+    return called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
+
+
 def test_what_is_read_is_never_executed() -> None:
     """Nothing evaluates text, and computed imports take their names from tables of ours."""
     wrong = []
@@ -312,6 +321,8 @@ def test_what_is_read_is_never_executed() -> None:
             if not isinstance(node, ast.Call) or module_name(path) in COMPILERS:
                 continue
             if unit(module_name(path)) == EXECUTOR:
+                continue
+            if _last_part(node.func) not in EVALUATING:  # writing out each call takes long
                 continue
             called = ast.unparse(node.func)
             place = f"{path.relative_to(ROOT)}:{node.lineno}: {called}"

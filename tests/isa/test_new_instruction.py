@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from tests.commands import ROOT, python
+from tests.commands import python
+from tests.trees import copied
 
 
 @dataclass(frozen=True)
@@ -273,9 +273,7 @@ CASES = {"nki": NKI, "ppl": PPL, "okk": OKK}
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The program with one instruction more of each dialect."""
-    top = tmp_path_factory.mktemp("program")
-    for name in ("verifier", "rules"):
-        shutil.copytree(ROOT / name, top / name, ignore=shutil.ignore_patterns("__pycache__"))
+    top = copied(tmp_path_factory.mktemp("program"))
     for case in CASES.values():
         described = top / case.described
         text = described.read_text(encoding="utf-8")

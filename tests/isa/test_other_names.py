@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 from pathlib import Path
 
 import pytest
 
-from tests.commands import ROOT, python
+from tests.commands import python
+from tests.trees import copied
 from verifier.rulebase import all_rules
 
 #: what is appended to the package of descriptions of a dialect
@@ -136,9 +136,7 @@ print(json.dumps([wrong, sorted(called)]))
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The program with a like of each instruction."""
-    top = tmp_path_factory.mktemp("likes")
-    for name in ("verifier", "rules"):
-        shutil.copytree(ROOT / name, top / name, ignore=shutil.ignore_patterns("__pycache__"))
+    top = copied(tmp_path_factory.mktemp("likes"))
     for dialect, tables in TABLES.items():
         with (top / f"verifier/dialects/{dialect}/isa/__init__.py").open("a") as package:
             package.writelines(_LIKES.format(table=table) for table in tables)

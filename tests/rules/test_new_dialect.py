@@ -11,6 +11,7 @@ import pytest
 
 from tests.commands import ROOT, python
 from tests.rules.made_up.interpreter import DESCRIPTOR
+from tests.trees import copied
 
 _MADE_UP = ROOT / "tests/rules/made_up"
 #: what is told of it in the files that list dialects: after what, and what
@@ -104,10 +105,8 @@ _SCALE = "scale(held[:, 0:24], held[:, 0:24], n)"
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The program with a dialect more."""
-    top = tmp_path_factory.mktemp("dialect")
+    top = copied(tmp_path_factory.mktemp("dialect"))
     ignored = shutil.ignore_patterns("__pycache__")
-    for name in ("verifier", "rules"):
-        shutil.copytree(ROOT / name, top / name, ignore=ignored)
     shutil.copytree(_MADE_UP, top / "verifier/dialects/made_up", ignore=ignored)
     for name, (after, entry) in _ENTRIES.items():
         path = top / name

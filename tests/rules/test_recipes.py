@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.commands import ROOT, python
+from tests.commands import python
+from tests.trees import copied
 
 _RULE = """
 
@@ -76,9 +76,7 @@ def kernel(x):
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The program with a rule and a target more."""
-    top = tmp_path_factory.mktemp("recipes")
-    for name in ("verifier", "rules"):
-        shutil.copytree(ROOT / name, top / name, ignore=shutil.ignore_patterns("__pycache__"))
+    top = copied(tmp_path_factory.mktemp("recipes"))
     with (top / "rules/nki/vector/reductions.py").open("a", encoding="utf-8") as family:
         family.write(_RULE)
     targets = top / "verifier/hardware/targets.py"
