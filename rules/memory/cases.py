@@ -424,7 +424,7 @@ def _matched(way: Copy, view: View, known: Known) -> bool:
     if not entire:
         if mine.frame != view.frame or mine.dtype.itemsize is not view.dtype.itemsize:
             return False
-    left, right = (None, None) if entire else (_box(mine), _box(view))
+    left, right = (None, None) if entire else (box_of(mine), box_of(view))
     if not entire and (left is None or right is None):
         return False
     pairs = list(zip(left or (), right or (), strict=True))
@@ -580,7 +580,7 @@ def contains(outer: View, inner: View) -> bool:
 
 def _entire(view: View) -> bool:
     """Whether the view is all of its tensor."""
-    box = _box(view)
+    box = box_of(view)
     return box is not None and all(
         start is E.const(0) and size is extent
         for (start, size), extent in zip(box, view.frame, strict=True)
@@ -611,7 +611,7 @@ def _axes_of(outer: View, inner: View) -> E.Substitution | None:
 
 
 def _box_contains(outer: View, inner: View) -> bool:
-    left, right = _box(outer), _box(inner)
+    left, right = box_of(outer), box_of(inner)
     if left is None or right is None:
         return False
     for (start, size), (lo, extent) in zip(left, right, strict=True):
@@ -620,7 +620,7 @@ def _box_contains(outer: View, inner: View) -> bool:
     return True
 
 
-def _box(view: View) -> list[tuple[Expr, Expr]] | None:
+def box_of(view: View) -> list[tuple[Expr, Expr]] | None:
     """Start and extent along each dimension, if every dimension has its own unit-step axis."""
     sizes = {axis.symbol: axis.size for axis in view.axes}
     used: set[int] = set()

@@ -74,12 +74,17 @@ def _together(op: Operation, chip: Chip, role: Role, same: SameType, view: View)
     if other is None or (in_place and other[1].storage is not view.storage):
         return
     name, theirs = other
+    problem = (
+        "makes wider elements where the narrower ones lie"
+        if in_place
+        else "has operands of different dtypes"
+    )
     yield check(
         op,
         role.name,
         E.or_(_matches(op, chip, same, view, name, theirs), _free(op, chip, same)),
         f"{role.name} {same.by.value} {name}",
-        f"`pl.{function(op)}` has operands of different dtypes: "
+        f"`pl.{function(op)}` {problem}: "
         f"{role.name} is {view.dtype.name or 'another'}, "
         f"{name} is {theirs.dtype.name or 'another'}",
         same.fact,

@@ -143,7 +143,7 @@ def test_numbers_are_no_dtypes(param: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "param", ["whole: bool", "whole: int", "whole: pl.constexpr", "whole", "whole=True"]
+    "param", ["whole: 'bool'", "whole: int", "whole: pl.constexpr", "whole", "whole=True"]
 )
 def test_ppl(param: str, tmp_path: Path) -> None:
     text = PPL.format(param=param)

@@ -83,6 +83,7 @@ _USES = "\npl.tiu.fadd(x, x, a)"
         ("if k > 5:\n    a = abs(m)", True),
         ("if k > 2:\n    a = abs(m)", False),
         ("if m > 500:\n    a = abs(m)", False),
+        ("n = m * 2\nif n > 500:\n    a = abs(m)", False),
         ("a = 3 if k > 2 else abs(m)", True),
     ],
 )

@@ -9,7 +9,7 @@ function, in the file and in a short list of built-in functions.
 from __future__ import annotations
 
 import builtins
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from msgspec import Struct
@@ -67,11 +67,16 @@ class Visits:
         operands.before(vm, stmt)
         if isinstance(stmt, ir.If):
             self._branches(vm, definition, stmt)
+            self._tell(vm, _compiled(vm, (stmt,)))  # also what no run comes to
+
+    def _tell(self, vm: VM, faults: Iterable[_Fault]) -> None:
+        for fault in faults:
+            if fault.span not in self._told:
+                self._told.add(fault.span)
+                _reject(vm, fault)
 
     def _enter(self, vm: VM, definition: ir.FunctionDef) -> None:
-        for fault in (*_parameters(vm, definition), *_compiled(vm, definition.body)):
-            self._told.add(fault.span)
-            _reject(vm, fault)
+        self._tell(vm, (*_parameters(vm, definition), *_compiled(vm, definition.body)))
         lost = regions.lost(definition, lambda loop: is_loop(vm, loop, unrolled=True))
         self._names[definition.name_span] = lost
         for name in lost.behind_loops:

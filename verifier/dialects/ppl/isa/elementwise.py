@@ -183,14 +183,15 @@ def _selected(name: str, sign: str) -> Instruction:
 
 
 def _extreme(name: str, what: str, sign: str) -> Instruction:
+    paired = repeated("TPU-B13", "out0")
     return function(
         f"tiu.{name}",
         f"out0 = {what}(src0, src1), out1 = src2 where src0 {sign} src1, else src3",
         "out0*, out1*, src0*, src1*, src2*, src3*",
         target("out0", lies=on_rows("TPU-B13")),
         target("out1", lies=on_rows("TPU-B13")),
-        *(decides(vector(f"src{k}"), CONDITION) for k in (0, 1)),
-        *(chosen(vector(f"src{k}", lies=_CHOSEN), "out1") for k in (2, 3)),
+        *(decides(vector(f"src{k}", shape=paired), CONDITION) for k in (0, 1)),
+        *(chosen(vector(f"src{k}", shape=paired, lies=_CHOSEN), "out1") for k in (2, 3)),
     )
 
 
