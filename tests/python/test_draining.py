@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from verifier.symbolic import expr as E
-from verifier.symbolic.python.draining import Rest, rest_of, share_of
+from verifier.symbolic.python.draining import Rest, cursor_of, rest_of, share_of
 
 NUMBERS = st.integers(0, 40)
 
@@ -62,6 +62,36 @@ def test_what_is_no_rest() -> None:
     assert rest_of(n, n - E.minimum(n, s) * 2, atom) is None
     assert rest_of(n, n + E.minimum(n, s), atom) is None
     assert rest_of(n, n - E.minimum(s, i + 1), atom) is None
+
+
+def test_a_cursor_is_recognised() -> None:
+    end, size, i, atom = symbols()
+    start = E.symbol("start", 0)
+    at = start + size * i
+    for left, now in (
+        (True, at + E.minimum(size, end - at)),
+        (False, at + E.minimum(end - at, size)),
+        (True, E.minimum(at + size, end)),
+        (False, E.minimum(end, at + size)),
+    ):
+        rest = cursor_of(start, at, now, atom)
+        assert rest is not None and rest.start is end - start and rest.size is size, now
+        assert rest.size_first is left
+
+
+def test_what_is_no_cursor() -> None:
+    end, size, i, atom = symbols()
+    start = E.symbol("start", 0)
+    at = start + size * i
+    for now in (
+        at + E.minimum(size, end),
+        at + E.maximum(size, end - at),
+        at + E.minimum(size * i, end - at),
+        at + 2 * E.minimum(size, end - at),
+        at - E.minimum(size, end - at),
+        E.minimum(at + size, end * i),
+    ):
+        assert cursor_of(start, at, now, atom) is None, now
 
 
 def test_what_grows_by_the_pieces() -> None:

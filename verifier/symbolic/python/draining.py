@@ -3,6 +3,8 @@
 With ``rest`` and ``size`` not negative, iteration ``i`` starts with ``max(rest - size * i, 0)``
 left, and the pieces before it make ``min(size * i, rest)``: so much has been added to whatever
 grows by the pieces (a count of rows, an address), times a factor.
+
+A cursor that moves up to an end is the same seen from the other side: ``end - cursor`` is left.
 """
 
 from __future__ import annotations
@@ -60,6 +62,22 @@ def rest_of(was: Expr, now: Expr, index: Sym) -> Rest | None:
         size = atom.args[1 - position]
         if mine is was and index not in size.free():
             return Rest(was, size, position == 1)
+    return None
+
+
+def cursor_of(start: Expr, was: Expr, now: Expr, index: Sym) -> Rest | None:
+    """What is left before a cursor: ``row += min(size, end - row)``, ``min(row + size, end)``.
+
+    ``was`` and ``now``: the cursor in an iteration, and behind it; ``start``: in the first one.
+    """
+    steps = (now - was).as_atom(), now.as_atom()
+    for atom, base in zip(steps, (was, E.const(0)), strict=True):
+        if not isinstance(atom, Extremum) or atom.kind != "min" or len(atom.args) != 2:
+            continue
+        for position, mine in enumerate(atom.args):
+            end, size = mine + base, atom.args[1 - position] + base - was
+            if index not in end.free() and index not in size.free():
+                return Rest(end - start, size, position == 1)
     return None
 
 

@@ -44,11 +44,20 @@ class Linear(Form):
     ) -> Form | None:
         growth = difference(self.at(loop, loop.loop.index), now)
         if growth is not None:
-            rests = [form.rest for form in others if isinstance(form, Rest)]
+            rests = [form.rest for form in others if isinstance(form, (Rest, Cursor))]
             share = draining.share_of(growth, rests, loop.index)
             if share is not None:
                 return Share(was, share)
-        return cycle(loop, self, was, now) or Last(was, now)
+        return self._cursor(loop, now) or cycle(loop, self, was, now) or Last(was, now)
+
+    def _cursor(self, loop: Context, now: object) -> Form | None:
+        """What does not grow by as much each time, but up to an end."""
+        held = self.at(loop, loop.loop.index)
+        if not all(isinstance(value, Expr) for value in (self.start, held, now)):
+            return None
+        assert isinstance(self.start, Expr) and isinstance(held, Expr) and isinstance(now, Expr)
+        rest = draining.cursor_of(self.start, held, now, loop.index)
+        return Cursor(self.start, rest) if rest is not None and _drains(loop, rest) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +79,34 @@ class Rest(Form):
         growth = difference(self.at(loop, loop.loop.index), now)
         if growth is not None and loop.index not in growth.free():
             return Linear(was, growth)
+        return Last(was, now)
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor(Form):
+    """A number that moves on to an end, by pieces of what is left before it."""
+
+    start: Expr
+    rest: draining.Rest
+
+    @property
+    def end(self) -> Expr:
+        return self.start + self.rest.start
+
+    def at(self, loop: Context, index: Expr) -> object:
+        return self.end - self.rest.at(index)
+
+    def holds(self, loop: Context, now: object, after: Heap) -> bool:
+        index = loop.loop.index
+        further = self.end - self.rest.at(index) + self.rest.size
+        return now is self.end - self.rest.after(index) or now in (
+            E.minimum(further, self.end),
+            E.minimum(self.end, further),
+        )
+
+    def revised(
+        self, loop: Context, was: object, now: object, others: Iterable[Form]
+    ) -> Form | None:
         return Last(was, now)
 
 
@@ -199,9 +236,12 @@ def _rest(loop: Context, was: object, now: object) -> Form | None:
     rest = draining.rest_of(was, now, loop.index)
     if rest is None:
         return None
-    if all(loop.vm.decide(E.ge(part, 0)) is True for part in (rest.start, rest.size)):
-        return Rest(was, rest)
-    return None
+    return Rest(was, rest) if _drains(loop, rest) else None
+
+
+def _drains(loop: Context, rest: draining.Rest) -> bool:
+    """Whether there is nothing negative about it."""
+    return all(loop.vm.decide(E.ge(part, 0)) is True for part in (rest.start, rest.size))
 
 
 def _linear(loop: Context, was: object, now: object) -> Form | None:
