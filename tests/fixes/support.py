@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 from tests.fixtures.support import settings_of
@@ -41,3 +42,12 @@ def mend(path: Path, *, write: bool = False) -> tuple[Fixing, FileResult, FileRe
     texts = {name: new for name, (_, new) in fixing.changed.items()}
     (last,) = finish(path)(after, texts)
     return fixing, first, last
+
+
+def copied(path: Path, folder: Path) -> Path:
+    """A fixture in another folder, with what it may import of the files beside it."""
+    text = path.read_text(encoding="utf-8")
+    for other in path.parent.glob("*.py"):
+        if other == path or other.stem.startswith("_") or other.stem in text:
+            shutil.copy(other, folder)
+    return folder / path.name

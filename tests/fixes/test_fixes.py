@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from tests.fixes.support import mend, request
+from tests.fixes.support import copied, mend, request
 from tests.fixtures.support import FIXTURES, bad
 from tests.sweeps import part
 from verifier.engine.analysis import analyze_file
@@ -56,9 +56,7 @@ FAULTY = part(bad(), 2, lambda path: [path.parent])
 
 @pytest.mark.parametrize("path", FAULTY, ids=lambda path: path.stem)
 def test_every_fix_of_every_bad_fixture(path: Path, tmp_path: Path) -> None:
-    for other in path.parent.glob("*.py"):
-        shutil.copy(other, tmp_path)
-    copy = tmp_path / path.name
+    copy = copied(path, tmp_path)
     raw = copy.read_bytes()
     fixing, before, after = mend(copy)
     assert copy.read_bytes() == raw

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.fixes.support import finish, mend, request
+from tests.fixes.support import copied, finish, mend, request
 from tests.fixtures.support import bad, good
 from tests.sweeps import part
 from verifier.cli.fix import Again
@@ -35,9 +34,7 @@ def applied(text: str, edit: Edit) -> str:
 
 @pytest.mark.parametrize("path", FAULTY, ids=lambda path: path.stem)
 def test_every_finding_can_be_suppressed(path: Path, tmp_path: Path) -> None:
-    for other in path.parent.glob("*.py"):
-        shutil.copy(other, tmp_path)
-    copy = tmp_path / path.name
+    copy = copied(path, tmp_path)
     again, done = Again([request(copy)]), finish(copy)
     texts: dict[str, str] = {}
     for _ in range(9):
@@ -73,9 +70,7 @@ def test_every_finding_can_be_suppressed(path: Path, tmp_path: Path) -> None:
 def test_what_is_of_no_use_is_removed_again(
     path: Path, where: float, rules: list[str], alone: bool, end: str, tmp_path: Path
 ) -> None:
-    for other in path.parent.glob("*.py"):
-        shutil.copy(other, tmp_path)
-    copy = tmp_path / path.name
+    copy = copied(path, tmp_path)
     original = path.read_text("utf-8").replace("\n", end)
     lines = original.split(end)
     number = int(where * (len(lines) - 1))
