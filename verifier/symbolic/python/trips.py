@@ -26,7 +26,7 @@ from msgspec import Struct
 
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
-from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.expr import Bool, Expr, Sym
 from verifier.symbolic.python.alike import alike
 from verifier.symbolic.python.carried import (
     NATURE,
@@ -51,6 +51,7 @@ from verifier.symbolic.python.widening import Loosened, loosened
 from verifier.symbolic.tensors import Loop
 from verifier.symbolic.trace import AssumptionKind, LedgerKind
 from verifier.symbolic.values import Opaque
+from verifier.symbolic.views.common import conjuncts
 
 #: closed forms are refined this often before what is left is only what may be there
 ROUNDS = 3
@@ -95,8 +96,9 @@ class GenericLoop:
     most: int = 0
     #: only trips that come to their end are meant; what leaves the loop comes behind them
     whole: bool = False
-    #: whether a trip may leave the loop
+    #: whether a trip may leave the loop, and when it does not, by its index
     leaves: bool = False
+    stays: Bool = field(default=E.FALSE, init=False)
     context: Context = field(init=False)
     scope: int = field(init=False)
     #: the state that the trip has started from
@@ -295,17 +297,28 @@ class GenericLoop:
         """Some path leaves the loop early: after an unknown number of trips that do not."""
         vm, nth, trips, loop = self.vm, self.nth, self.context.trips, self.loop
         assert nth is not None
-        count = E.fresh("iterations", 0)
-        vm.approximate(
-            LedgerKind.HAVOC,
-            f"a path leaves the loop over `{loop.name}` early; the number of iterations is "
-            "not followed",
-            loop.span,
-            [repr(count)],
+        count = self._whole_trips()
+        if count is None:
+            count = E.fresh("iterations", 0)
+            vm.approximate(
+                LedgerKind.HAVOC,
+                f"a path leaves the loop over `{loop.name}` early; the number of iterations is "
+                "not followed",
+                loop.span,
+                [repr(count)],
+            )
+            vm.assume(E.le(count, trips), "", loop.span, AssumptionKind.TYPE)
+        self._whole(count).run()
+        last: Callable[[], None] = lambda: leaving(  # noqa: E731
+            vm, lambda: nth(count), loop.span
         )
-        vm.assume(E.le(count, trips), "", loop.span, AssumptionKind.TYPE)
-        GenericLoop(
-            vm,
+        vm.fork(E.lt(count, trips), last, lambda: None)
+
+    def _whole(self, count: Expr) -> GenericLoop:
+        """The loop, of so many trips that come to their ends."""
+        loop = self.loop
+        return GenericLoop(
+            self.vm,
             Loop(loop.index, count, loop.kind, loop.name, loop.span),
             self.bind,
             self.body,
@@ -313,11 +326,26 @@ class GenericLoop:
             None,
             traced_once=self.traced_once,
             whole=True,
-        ).run()
-        last: Callable[[], None] = lambda: leaving(  # noqa: E731
-            vm, lambda: nth(count), loop.span
         )
-        vm.fork(E.lt(count, trips), last, lambda: None)
+
+    def _whole_trips(self) -> Expr | None:
+        """How many trips come to their ends, if which is the first that does not is a bound."""
+        vm = self.vm
+        mark, ledger = vm.mark(), len(vm.trace.ledger)
+        count = E.fresh("iterations", 0)
+        vm.assume(E.le(count, self.context.trips), "", self.loop.span, AssumptionKind.TYPE)
+        trial = self._whole(count)
+        vm.unsettled.append(mark)
+        try:
+            trial.run()
+            followed = len(vm.trace.ledger) == ledger
+        except Ended:
+            followed = False
+        vm.settle(mark)
+        vm.back_to(mark)
+        if not followed or self.traced_once:
+            return None
+        return bounded(vm, self.context.index, trial.stays, self.context.trips, older_than=count)
 
     # -- what changed ----------------------------------------------------------------------
 
@@ -422,6 +450,7 @@ class GenericLoop:
 
     def _finish(self, forms: dict[Place, Form], local: _Local, outcome: Outcome) -> None:
         vm = self.vm
+        self.stays = outcome.stays
         vm.foreseen.update(self._role(place) for place, form in forms.items() if not form.exact)
         if self.whole and outcome.left:  # a trip that leaves the loop is none of these
             with vm.inside(self.loop):
@@ -446,6 +475,57 @@ class GenericLoop:
         for name, (was, value) in local.items():
             final = self.context.last(value)
             scope.names[name] = final if certain else join(some, final, was)
+
+
+def bounded(
+    vm: VM, index: Sym, goes_on: Bool, trips: Expr | None, *, older_than: Expr | None = None
+) -> Expr | None:
+    """How many trips a loop has that goes on as long as a condition in the trip's index holds.
+
+    Each part of it is ``start + step * index <= 0`` with ``step >= 1``, or says that a rest is
+    left, or is the same in all of ``trips``, or only one number does not meet it. ``older_than``:
+    no symbol in it may be newer, for what a trip alone knows is another unknown in each.
+    """
+    newest = older_than.as_atom() if older_than is not None else None
+    if newest is not None and any(
+        symbol.id >= newest.id and symbol is not index for symbol in goes_on.free()
+    ):
+        return None
+    count = trips
+    for part in conjuncts(goes_on):
+        bound = _bound(vm, index, part, trips)
+        if bound is None:
+            return None
+        count = bound if count is None else E.minimum(count, bound)
+    return count
+
+
+def _bound(vm: VM, index: Sym, test: Bool, trips: Expr | None) -> Expr | None:
+    if trips is not None and index not in test.free():
+        return E.ite(test, trips, 0)
+    expr = test.expr
+    if test.kind is E.BoolKind.NE and expr is not None and trips is not None:
+        return _but_one(index, expr, trips)
+    if test.kind is not E.BoolKind.LE or expr is None:
+        return None
+    rest = (E.const(1) - expr).as_atom() if expr.const == 1 else None
+    if isinstance(rest, E.Extremum) and rest.kind == "max" and rest.args[1:] == (E.const(0),):
+        expr = E.const(1) - rest.args[0]  # max(x, 0) >= 1 is x >= 1
+    start = E.Substitution({index: E.const(0)}).expr(expr)
+    step = E.Substitution({index: E.from_atom(index) + 1}).expr(expr) - expr
+    if index in step.free() or vm.decide(E.ge(step, 1)) is not True:
+        return None
+    return E.maximum((-start) // step + 1, 0)
+
+
+def _but_one(index: Sym, expr: Expr, trips: Expr) -> Expr | None:
+    """How many trips come before the one where ``expr`` is zero: all if there is none."""
+    start = E.Substitution({index: E.const(0)}).expr(expr)
+    step = E.Substitution({index: E.from_atom(index) + 1}).expr(expr) - expr
+    if step not in (E.const(1), E.const(-1)):
+        return None
+    place = -start * step
+    return E.ite(E.ge(place, 0), place, trips)
 
 
 def leaving(vm: VM, trip: Callable[[], None], span: Span) -> NoReturn:

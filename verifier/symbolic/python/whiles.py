@@ -16,7 +16,7 @@ from verifier.symbolic.python import liveness
 from verifier.symbolic.python.flow import Ended, Mark, Wait
 from verifier.symbolic.python.lifting import of_device
 from verifier.symbolic.python.terms import as_formula
-from verifier.symbolic.python.trips import GenericLoop, leaving
+from verifier.symbolic.python.trips import GenericLoop, bounded, leaving
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.tensors import Loop, LoopKind
 from verifier.symbolic.trace import LedgerKind
@@ -141,7 +141,7 @@ class _While:
         try:
             held, leaves = self._repeat(count)
             followed = len(vm.trace.ledger) == ledger and not leaves and bool(held)
-            trips = self._trips(*held[-1]) if followed else None
+            trips = bounded(vm, *held[-1], None) if followed else None
         except Ended:
             vm.settle(mark)
             raise
@@ -175,24 +175,6 @@ class _While:
         generic = GenericLoop(vm, loop, nothing, body, self.names, None, whole=True)
         generic.run()
         return held, generic.leaves
-
-    def _trips(self, index: Sym, test: Bool) -> Expr | None:
-        """How often a loop runs whose condition, in the trip's index, is a bound on it.
-
-        The condition is ``start + step * index <= 0`` with ``step >= 1``, or says that a rest is
-        left.
-        """
-        expr = test.expr
-        if test.kind is not E.BoolKind.LE or expr is None:
-            return None
-        rest = (E.const(1) - expr).as_atom() if expr.const == 1 else None
-        if isinstance(rest, E.Extremum) and rest.kind == "max" and rest.args[1:] == (E.const(0),):
-            expr = E.const(1) - rest.args[0]  # max(x, 0) >= 1 is x >= 1
-        start = E.Substitution({index: E.const(0)}).expr(expr)
-        step = E.Substitution({index: E.from_atom(index) + 1}).expr(expr) - expr
-        if index in step.free() or self.vm.decide(E.ge(step, 1)) is not True:
-            return None
-        return E.maximum((-start) // step + 1, 0)
 
     def _anyhow(self) -> None:
         """Any number of trips; then the condition does not hold, or a trip leaves the loop."""
