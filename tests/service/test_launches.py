@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
+from verifier.cli.fix import Fixing
 from verifier.cli.runner import RunOptions, run
 from verifier.configuration.model import Overrides
 from verifier.configuration.settings import Configurations
 from verifier.dialects.names import NKI
+from verifier.engine import precondition
 from verifier.engine.launches import RULE, Broken, Judged
 from verifier.engine.workspace import Workspace
 from verifier.lsp.analysis import Analysis
@@ -468,3 +471,57 @@ def test_the_editor_leaves_kernels_alone_that_nobody_launches_here(
     assert checked == ["caller"]
     editor.told("test_kernels", test_kernels=BROKEN)
     assert checked == ["caller", "kernels"]
+
+
+def _more_than_needed(monkeypatch: pytest.MonkeyPatch, *, sufficient: bool) -> None:
+    """Of no condition it is known that it is needed."""
+    real = precondition.of_run
+
+    def changed(*arguments: Any) -> Any:
+        found, *rest = real(*arguments)
+        conjuncts = tuple(replace(c, exact=False) for c in found.conjuncts)
+        undecided = () if sufficient else ("one thing",)
+        return (
+            replace(
+                found,
+                conjuncts=conjuncts,
+                exact=False,
+                sufficient=sufficient,
+                undecided=undecided,
+            ),
+            *rest,
+        )
+
+    monkeypatch.setattr(precondition, "of_run", changed)
+
+
+def _fixed(folder: Path, text: str) -> tuple[str, list[str]]:
+    """The text of a file after all fixes, and why some were not made."""
+    path = folder / "k.py"
+    path.write_text(KERNELS.rpartition("@nki.jit")[0] + text, encoding="utf-8")
+    fixing = Fixing(unsafe=True, write=True)
+    configurations = Configurations(Overrides(isolated=True))
+    run(RunOptions((str(path),), configurations, jobs=1, fixing=fixing))
+    return path.read_text(encoding="utf-8"), [refused.reason for refused in fixing.refused]
+
+
+def test_no_fix_makes_a_kernel_refuse_what_it_is_launched_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A condition may be more than is needed: then the launch shows that it is."""
+    _more_than_needed(monkeypatch, sufficient=True)
+    text, refused = _fixed(tmp_path, "rows(np.zeros((64, 96)))\n")
+    assert "    assert P <= 128\n" in text
+    assert refused == []
+    text, refused = _fixed(tmp_path, "rows(np.zeros((256, 96)))\n")
+    assert "P <= 128" not in text
+    assert refused == [f"then `{RULE}` is found"]
+
+
+def test_what_may_be_more_than_needed_is_asserted_only_where_it_proves_the_kernel(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _more_than_needed(monkeypatch, sufficient=False)
+    text, refused = _fixed(tmp_path, "")
+    assert "P <= 128" not in text
+    assert refused == []

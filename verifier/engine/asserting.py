@@ -45,7 +45,9 @@ class Assertions(Struct):
         conjuncts = precondition.conjuncts
         edits: Mapping[str, report.Edit] = {}
         if of_generation(self.api).asserts_kept:
-            wanted = [c for c in conjuncts if not (c.grid or c.minor or c.dtype or c.rank)]
+            # what is more than needed keeps out inputs that are right: for a proof, or not at all
+            needed = [c for c in conjuncts if c.exact or precondition.sufficient]
+            wanted = [c for c in needed if not (c.grid or c.minor or c.dtype or c.rank)]
             edits = self._edits(wanted, [c.text for c in precondition.dtypes])
         return replace(
             precondition,
