@@ -356,3 +356,17 @@ _host(
     elementwise("pl.tiu.fmul(b, a, 2.0)\ngroup = pl.get_nic(pl.float16)", target="bm1690"),
     severity="warning",
 )
+_host(
+    "ppl-unused-tensor",
+    "PPL079",
+    "tensors that are declared for a pointer are used",
+    "A tensor that a kernel gives a shape to and then neither reads nor writes was meant for "
+    "something: as a rule its result is stored to another one.",
+    ("PPL-A03",),
+    _TOTALS.replace("pl.dma.store(target, b)", "pl.dma.store(source, b)"),
+    _TOTALS,
+    severity="warning",
+    remark=True,
+    learns=False,
+    replayed=COMPILED,
+)

@@ -257,3 +257,24 @@ def test_a_run_tells_of_it(tmp_path: Path, body: str, compiled: bool) -> None:
     file.write_text(_text(body), encoding="utf-8")
     tensors = [f"--arg={name}_ptr=fp32[50,70]" for name in ("out", "x")]
     assert main(["run", f"{file}::kernel", *tensors, "--arg=m=4", "--arg=k=3"]) == (not compiled)
+
+
+@pytest.mark.parametrize(
+    ("body", "used"),
+    [
+        ("y = pl.gtensor([1, 50, 1, 70], pl.GLOBAL, y_ptr)", False),
+        ("y = pl.gtensor([1, 50, 1, 70], pl.GLOBAL, y_ptr)\npl.dma.load(x, y)", True),
+        (
+            "y = pl.gtensor([1, 50, 1, 70], pl.GLOBAL, y_ptr)\nif k > 5:\n    pl.dma.load(x, y)",
+            True,
+        ),
+        # another name of a tensor that is used
+        ("y = pl.gtensor([1, 50, 1, 70], pl.GLOBAL, x_ptr)", True),
+    ],
+)
+def test_declared_for_nothing(tmp_path: Path, body: str, used: bool) -> None:
+    """A warning (PPL079), which no status has: the result may well be what is meant."""
+    text = _text(body, ", y_ptr").replace("m: 2..20", "m: 2..20, y_ptr: fp32[50, 70]")
+    result = check(tmp_path, text, "bm1684x")
+    found = [(d.rule, d.severity) for d in result.diagnostics if d.rule == "ppl-unused-tensor"]
+    assert found == ([] if used else [("ppl-unused-tensor", "warning")])

@@ -198,6 +198,7 @@ class PplDialect(PlainDialect):
         """Names are values of the device, lists, texts, dtypes or None."""
         if not machine.importing and machine.frame.function is not None:
             operands.assigned(machine, stmt)
+            visiting.unused(machine, stmt)
 
     def branch(self, machine: VM, stmt: ir.If, test: Bool) -> None:
         """A guard that keeps nothing out is a finding."""

@@ -9,6 +9,7 @@ function, in the file and in a short list of built-in functions.
 from __future__ import annotations
 
 import builtins
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
@@ -23,11 +24,16 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.python import modules
 from verifier.symbolic.python.heap import UNBOUND
 from verifier.symbolic.python.vm import VM
+from verifier.symbolic.tensors import View
 
 #: functions of Python that the front end knows; others are no names to it
 BUILTINS: Final = frozenset(
     {"range", "float", "int", "isinstance", "getattr", "print", "min", "max"}
 )
+
+
+#: functions that give a pointer a shape
+_DECLARING: Final = frozenset({"gtensor", "make_gtensor_permute"})
 
 
 class _Fault(Struct, frozen=True):
@@ -109,6 +115,37 @@ class Visits:
                     "PPL-C04",
                     ("bind it before the `if` as well, to a value of the same type",),
                 )
+
+
+def unused(vm: VM, stmt: ir.Assign) -> None:
+    """A tensor that is declared for a pointer, and that nothing speaks of behind it."""
+    function, call, target = vm.frame.function, stmt.value, stmt.targets[0]
+    if function is None or not isinstance(function.definition, ir.FunctionDef):
+        return
+    if not isinstance(call, ir.Call) or not isinstance(target, ir.Name):
+        return
+    value = vm.scope().names.get(target.id)
+    if not isinstance(value, View) or ir.last_name(call.func) not in _DECLARING:
+        return
+    key = ("names in", function.definition.name_span)
+    if key not in vm.memo:
+        named = (n.id for n in ir.own(function.definition.body) if isinstance(n, ir.Name))
+        vm.memo[key] = Counter(named)
+    times = vm.memo[key]
+    assert isinstance(times, Counter)
+    # (a pointer that another tensor is declared for as well is used through that)
+    pointers = [n.id for n in ir.own((call,)) if isinstance(n, ir.Name) and times[n.id] == 1]
+    given = {p.name for p in function.definition.params}
+    if times[target.id] == 1 and not given.isdisjoint(pointers):
+        vm.check(
+            "ppl-unused-tensor",
+            E.FALSE,
+            target.span,
+            f"`{target.id}` is read or written",
+            f"`{target.id}` is declared, and nothing is read from it or stored to it",
+            facts=("PPL-A03",),
+            help=("store the result to it, or leave it out",),
+        )
 
 
 def _reject(vm: VM, fault: _Fault) -> None:
@@ -264,4 +301,4 @@ def _unsupported(node: ir.Node) -> str:
     return ""
 
 
-__all__ = ["BUILTINS", "Visits"]
+__all__ = ["BUILTINS", "Visits", "unused"]
