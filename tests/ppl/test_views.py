@@ -182,3 +182,48 @@ x = pl.make_tensor([1, 30, 1, 96], pl.float16)
     text = OTHER.format(w="1", out=6, source=given, statement=statement)
     found = rules(check(tmp_path, text, "bm1684x"))
     assert set(found) == (set() if fine else {"uninitialised-read"})
+
+
+_PLANES = """\
+# tilelint: contract (rows: {rows}, out_ptr: fp16[1, rows, 6, 16], src_ptr: fp16[1, rows, 6, 16])
+@ppl.jit
+def planes(out_ptr, src_ptr, rows):
+    a = pl.make_tensor([1, 64, 6, 16], pl.float16, [1, rows, 6, 16])
+    b = pl.make_tensor([1, 64, 6, 16], pl.float16, [1, rows, 6, 16])
+    pl.dma.load(a, pl.gtensor([1, rows, 6, 16], pl.GLOBAL, src_ptr).view())
+    pl.tiu.zero(b)
+    pl.tiu.fadd(b.view(shape={shape}), a.view(shape={shape}), 1.0)
+    {last}
+    pl.dma.store(pl.gtensor([1, rows, 6, 16], pl.GLOBAL, out_ptr).view(), b)
+"""
+
+
+@pytest.mark.parametrize(
+    ("shape", "found"),
+    [
+        ("[1, rows, 1, 96]", {}),
+        ("[1, rows, 1, 95]", {}),
+        ("[1, rows, 5, 17]", {}),
+        # a lane has no more of a plane, whatever there is in all lanes together
+        ("[1, rows, 1, 97]", {"ppl-view-size": "always"}),
+        ("[1, 32, 1, 192]", {"ppl-view-size": "always"}),
+    ],
+)
+def test_more_or_fewer_elements_than_a_plane_has(
+    tmp_path: Path, shape: str, found: dict[str, str]
+) -> None:
+    text = _PLANES.format(rows="1..63", shape=shape, last="pass")
+    result = check(tmp_path, text, "bm1684x")
+    decided = {d.rule: d.verdict for d in result.diagnostics if d.verdict != "unknown"}
+    assert decided == found
+    assert [k.status for k in result.kernels] == ["violated" if found else "verified"]
+
+
+def test_what_a_smaller_view_leaves_out(tmp_path: Path) -> None:
+    """The first elements of each plane are those that the view has."""
+    text = _PLANES.format(rows="1..63", shape="[1, rows, 1, 95]", last="pass")
+    without = text.replace("    pl.tiu.zero(b)\n", "")
+    assert set(rules(check(tmp_path, without, "bm1684x"))) == {"uninitialised-read"}
+    part = "pl.tiu.fill(b.sub_view([1, rows, 1, 1], [0, 0, 5, 15]), 0.0)"
+    filled = without.replace("    pass\n", f"    {part}\n")
+    assert rules(check(tmp_path, filled, "bm1684x")) == {}

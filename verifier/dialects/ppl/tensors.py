@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from verifier.dialects.ppl.compiling import constant_block
 from verifier.dialects.ppl.isa.shared import LAYOUTS
-from verifier.dialects.ppl.steps import in_lanes
+from verifier.dialects.ppl.steps import eu_elements, in_lanes
 from verifier.hardware import dtypes as dt
 from verifier.hardware.memories import Buffer
 from verifier.source.ir import Span
@@ -564,6 +564,9 @@ def _as_shape(machine: Machine, view: View, shape: Sequence[Expr], span: Span) -
     _not_larger(machine, view, shape, span)
     if not view.buffer.on_chip and views.is_whole(view):
         return views.redeclared(machine, view, shape, span)
+    in_planes = _in_planes(machine, view, shape)
+    if in_planes is not None:
+        return in_planes
     axes = [machine.axis(size) for size in shape]
     reason = f"a view of `{view.name}` in another shape"
     if view.buffer.on_chip:
@@ -572,8 +575,56 @@ def _as_shape(machine: Machine, view: View, shape: Sequence[Expr], span: Span) -
     return _loose(view, axes, reason)
 
 
+def _in_planes(machine: Machine, view: View, shape: Sequence[Expr]) -> View | None:
+    """A view that shows the first elements of each plane, where a lane holds one plane: however
+    many a plane of it has, they lie in a run from its start (LAY-10)."""
+    storage = view.storage
+    if storage.marks.get(Mark.LAYOUT) not in _RUNS or len(view.frame) != RANK:
+        return None
+    if view.strides is not None or view.dtype.itemsize is not storage.dtype.itemsize:
+        return None
+    n, c, h, w = view.frame
+    whole = all(
+        axis.size is size and coord is axis.index
+        for axis, size, coord in zip(view.axes[2:], (h, w), view.coords[2:], strict=True)
+    )
+    lanes = E.const(machine.chip.lanes)
+    fits = [E.le(n, 1), E.le(c, lanes), E.le(shape[0], 1), E.le(shape[1], view.shape[1])]
+    fits.append(E.le(shape[2] * shape[3], h * w))
+    if not whole or any(machine.decide(each) is not True for each in fits):
+        return None
+    axes = [machine.axis(size) for size in shape]
+    rename = E.Substitution({view.axes[k].symbol: axes[k].index for k in (0, 1)})
+    at = axes[2].index * shape[3] + axes[3].index
+    return replace(
+        view,
+        frame=(n, c, h * w),
+        axes=tuple(axes),
+        coords=(*map(rename.expr, view.coords[:2]), at),
+        real=None,
+    )
+
+
+#: layouts in which a plane is a run of elements
+_RUNS: Final = ("aligned", "compact")
+
+
+def _in_lane(machine: Machine, view: View, shape: Sequence[Expr], dtype: DType) -> Expr | None:
+    """Elements from the first to the last of a lane; None: they lie as those of other memories."""
+    layout = view.storage.marks.get(Mark.LAYOUT)
+    if not view.buffer.on_chip or layout not in _RUNS:
+        return None
+    n, c, h, w = shape
+    plane = h * w
+    slots = n * E.ceildiv(c, E.const(machine.chip.lanes))
+    if layout == "aligned":
+        unit = eu_elements(machine, dtype)
+        return (slots - 1) * E.ceildiv(plane, unit) * unit + plane
+    return slots * plane
+
+
 def _not_larger(machine: Machine, view: View, shape: Sequence[Expr], span: Span) -> None:
-    """A view has no more bytes than the tensor that it is of."""
+    """A view has no more bytes than the tensor that it is of, in a lane as well."""
     storage = view.storage
     count, most = E.const(1), E.const(1)
     for size in shape:
@@ -581,12 +632,25 @@ def _not_larger(machine: Machine, view: View, shape: Sequence[Expr], span: Span)
     for size in storage.shape:
         most = most * size
     what = "elements"
+    mine = _in_lane(machine, view, shape, view.dtype)
+    whole = _in_lane(machine, view, storage.shape, storage.dtype)
+    if mine is not None and whole is not None:
+        count, most, what = mine, whole, "elements in a lane"
     if view.dtype.itemsize is not storage.dtype.itemsize:
         count, most = count * view.dtype.itemsize, most * storage.dtype.itemsize
-        what = "bytes"
+        what = what.replace("elements", "bytes")
+    fine = E.le(count, most)
+    if mine is not None:
+        # planes that are no larger, and no more of them, take no more of a lane
+        smaller = (E.le(a, b) for a, b in zip(shape[:2], storage.shape[:2], strict=True))
+        planes = [
+            sizes[2] * sizes[3] * dtype.itemsize
+            for sizes, dtype in ((shape, view.dtype), (storage.shape, storage.dtype))
+        ]
+        fine = E.or_(E.and_(*smaller, E.le(*planes)), fine)
     machine.check(
         "ppl-view-size",
-        E.le(count, most),
+        fine,
         span,
         told(f"{pretty(count)} <= {pretty(most)}", f"{what} of the view <= {view.name}'s"),
         f"the view is larger than `{view.name}`",
