@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -144,6 +144,9 @@ class FakeMachine(Unasked):
 
     def as_dtype(self, value: object, span: Span) -> DType | None:
         return value if isinstance(value, DType) else None
+
+    def as_named(self, value: object, span: Span) -> Mapping[str, object] | None:
+        return value if isinstance(value, dict) else None
 
     def as_items(self, value: object, span: Span) -> tuple[object, ...] | None:
         return tuple(value) if isinstance(value, (tuple, list)) else None

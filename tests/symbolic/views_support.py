@@ -140,6 +140,9 @@ class Recorder(Unasked):
     def as_items(self, value: object, span: Span) -> tuple[object, ...] | None:
         return tuple(value) if isinstance(value, (tuple, list)) else None
 
+    def as_named(self, value: object, span: Span) -> Mapping[str, object] | None:
+        return value if isinstance(value, dict) else None
+
     # -- what tests ask ------------------------------------------------------------------
 
     def broken(self) -> list[str]:

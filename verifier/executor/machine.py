@@ -548,6 +548,11 @@ class ConcreteMachine(Numbering):
             return value.parts
         return tuple(value) if isinstance(value, str) else None
 
+    def as_named(self, value: object, span: Span) -> Mapping[str, object] | None:
+        if not isinstance(value, dict) or not all(isinstance(key, str) for key in value):
+            return None
+        return {key: self.inward(held) for key, held in value.items()}
+
     def as_address(self, value: object, span: Span) -> SystemAddress | None:
         return value if isinstance(value, SystemAddress) else None
 

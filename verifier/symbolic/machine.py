@@ -181,6 +181,10 @@ class Machine(Protocol):
         """The items of a tuple or list of known length."""
         ...
 
+    def as_named(self, value: object, span: Span) -> Mapping[str, object] | None:
+        """The entries of a dictionary whose keys are strings."""
+        ...
+
     def as_address(self, value: object, span: Span) -> SystemAddress | None:
         """The place in system memory a value is (a parameter used as one becomes a buffer)."""
         ...

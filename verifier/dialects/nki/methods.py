@@ -233,12 +233,18 @@ def _vector_select(machine: Machine, view: View, call: Call) -> object:
 
 
 def _rearrange(machine: Machine, view: View, call: Call) -> object:
-    arguments = _Arguments(machine, call, ("src", "dst", "fixed"))
-    fixed = arguments.value("fixed")
-    if fixed is not None:
-        return _lost(machine, call)
-    source, target = arguments.value("src"), arguments.value("dst")
-    return views.rearrange(machine, view, source, target, {}, call.span)
+    arguments = _Arguments(machine, call, ("src_pattern", "dst_pattern", "fixed_sizes"))
+    fixed = arguments.value("fixed_sizes")
+    named = {} if fixed is None else machine.as_named(fixed, call.span)
+    sizes: dict[str, Expr] = {}
+    for name, value in (named or {}).items():
+        size = machine.as_int(value, call.span)
+        if size is not None:
+            sizes[name] = size
+    source, target = arguments.value("src_pattern"), arguments.value("dst_pattern")
+    if named is None or len(sizes) < len(named) or not views.split_names(source).issuperset(sizes):
+        return _lost(machine, call)  # what a size says of a whole dimension is not documented
+    return views.rearrange(machine, view, source, target, sizes, call.span)
 
 
 def _ap(machine: Machine, view: View, call: Call) -> object:

@@ -171,6 +171,10 @@ class Kind(Generic[M]):
         """The items of a sequence of known length."""
         return None
 
+    def as_named(self, vm: M, value: Any, span: Span) -> Mapping[str, object] | None:
+        """The entries of a dictionary whose keys are strings."""
+        return None
+
     def as_address(self, vm: M, value: Any, span: Span) -> SystemAddress | None:
         """The place in system memory that a value is."""
         return None

@@ -217,6 +217,13 @@ class VM(Operations):
             return self.as_items(live[0][1], span) if len(live) == 1 else None
         return self.kind(value).as_items(self, value, span)
 
+    def as_named(self, value: object, span: Span) -> Mapping[str, object] | None:
+        """The entries of a dictionary whose keys are strings."""
+        if isinstance(value, Guarded):
+            live = self.cases(value)
+            return self.as_named(live[0][1], span) if len(live) == 1 else None
+        return self.kind(value).as_named(self, value, span)
+
     def _joined(self, value: Guarded, one: Callable[[object], _T | None]) -> _T | None:
         """The cases of a value as one, each under its guard; None if one is of another kind."""
         there = tuple(case for case in self.cases(value) if case[1] is not None)

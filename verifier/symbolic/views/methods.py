@@ -460,6 +460,11 @@ def rearrange(
     return view
 
 
+def split_names(source: object) -> frozenset[str]:
+    """The names that a pattern gives to parts of a dimension."""
+    return frozenset(name for group in _side(source) or () if len(group) > 1 for name in group)
+
+
 def _side(value: object) -> list[tuple[str, ...]] | None:
     """The groups of names of one side; a bare name is a group of one."""
     if isinstance(value, str):
@@ -500,6 +505,7 @@ __all__ = [
     "reshape_dim",
     "select",
     "slice_dim",
+    "split_names",
     "squeeze_dim",
     "vector_select",
     "view_dtype",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from verifier.source.ir import Span
@@ -59,6 +59,12 @@ class DictKind(Kind[VM]):
         if found is not UNBOUND:
             return found
         return concrete.host_attribute(vm, value, dict, name, span)
+
+    def as_named(self, vm: VM, value: Any, span: Span) -> Mapping[str, object] | None:
+        box = vm.heap.get(value.id)
+        assert isinstance(box, DictBox)
+        named = {key: held for key, held in box.items.items() if isinstance(key, str)}
+        return named if len(named) == len(box.items) else None
 
     def item(self, vm: VM, value: Any, index: object, span: Span) -> object:
         return entry(vm, value, index, span)
