@@ -1,0 +1,114 @@
+"""Results of PPL kernels that are overwritten before anything has read them.
+
+What :mod:`rules.tpu.lost` asks of places in local memory, of tensors: a result that the next access
+of its tensor, in the same iteration and under no other condition, fills again is for nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from msgspec.structs import replace
+
+from rules.memory.cases import contains, same_elements
+from rules.tpu.ppl_kit import declare, elementwise, function, is_device
+from verifier.hardware.chips import Chip
+from verifier.rulebase import REFUSED, On
+from verifier.source.ir import Span
+from verifier.symbolic import expr as E
+from verifier.symbolic.checks import Check, Note
+from verifier.symbolic.memory.index import Access, Uses, index, tensor
+from verifier.symbolic.trace import Operation, Trace
+
+
+def lost_results(trace: Trace, chip: Chip) -> Iterable[Check]:
+    """One check per place that makes a result, if all that it makes is lost."""
+    if trace.unmodelled:  # it may read any of them
+        return
+    by_place: dict[Span, list[Check | None]] = {}
+    for uses in index(trace).storages:
+        if not uses.storage.buffer.on_chip:
+            continue
+        for write in uses.writes:
+            if _is_result(write):
+                by_place.setdefault(write.span, []).append(_lost(write, uses))
+    for found in by_place.values():
+        sure = [check for check in found if check is not None]
+        # where one of several rounds or calls makes something that is used, the others may be idle
+        if len(sure) == len(found):
+            yield from sure
+
+
+def _is_result(write: Access) -> bool:
+    """Whether it hangs on something, and is the only one of its operation."""
+    op = write.operation
+    return is_device(op) and bool(op.reads) and len(op.writes) == 1
+
+
+def _lost(write: Access, uses: Uses) -> Check | None:
+    """A finding where the next access of the tensor fills all of the result again."""
+    accesses = sorted((*uses.writes, *uses.reads, *uses.targets), key=lambda a: a.order)
+    after = [access for access in accesses if access.order > write.order]
+    if not after:
+        return None
+    following = [access for access in after if access.order == after[0].order]
+    if len(following) > 1 or following[0] not in uses.writes or following[0] in uses.sums:
+        return None
+    later = following[0]
+    held = {id(condition) for condition in (*write.path, *write.given)}
+    certain = all(id(condition) in held for condition in (*later.path, *later.given))
+    if not certain or later.loops != write.loops or tensor(later.view) != tensor(write.view):
+        return None
+    if not contains(later.view, write.view) or _again(write.operation, later.operation):
+        return None
+    name = write.view.storage.name
+    return Check(
+        predicate=E.FALSE,
+        span=write.span,
+        text=f"the result of `pl.{function(write.operation)}` is read before `{name}` is filled",
+        message=f"`{name}` is overwritten before anything reads the result of "
+        f"`pl.{function(write.operation)}`",
+        facts=("ADR-11",),
+        notes=(Note(later.span, f"`pl.{function(later.operation)}` fills it here"),),
+        help=("use the result first, or leave the operation out",),
+        path=write.path,
+        order=write.order,
+    )
+
+
+def _again(first: Operation, second: Operation) -> bool:
+    """Whether the very same is done twice."""
+    if first.name != second.name or len(first.reads) != len(second.reads):
+        return False
+    plain = [
+        {role: given.value for role, given in op.operands.items() if given.view is None}
+        for op in (first, second)
+    ]
+    if plain[0] != plain[1]:
+        return False
+    pairs: Iterator[bool] = (
+        role == other and same_elements(one, two) is not None
+        for (role, one), (other, two) in zip(first.reads, second.reads, strict=True)
+    )
+    return all(pairs)
+
+
+_OF_THE_TEXT: Final = replace(REFUSED, why="whether anything reads a result is asked of the text")
+
+declare(
+    "ppl-lost-result",
+    "PPL080",
+    On.TRACE,
+    "a result is read before its tensor is filled again",
+    "A tensor that is cleared, loaded or computed anew before anything has read it held a result "
+    "for nothing: as a rule two statements are in the wrong order, or one names the wrong tensor. "
+    "What reads the tensor then finds other data than was meant for it. Constants, and doing the "
+    "very same twice, are fine.",
+    ("ADR-11",),
+    lost_results,
+    elementwise("pl.tiu.fmul(b, a, 2.0)\npl.tiu.zero(b)"),
+    elementwise("pl.tiu.zero(b)\npl.tiu.fmul(b, a, 2.0)"),
+    silent=True,
+    replayed=_OF_THE_TEXT,
+)

@@ -1,0 +1,78 @@
+"""Results that are overwritten before anything has read them (PPL080)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.ppl.support import check
+from verifier.cli.main import main
+
+_KERNEL = """\
+import ppl
+import ppl.language as pl
+
+
+# tilelint: contract (steps: 2..20, out_ptr: fp16[1, 32, 1, 64], x_ptr: fp16[steps, 32, 1, 64])
+@ppl.jit
+def kernel(out_ptr, x_ptr, steps):
+    x_all = pl.gtensor([steps, 32, 1, 64], pl.GLOBAL, x_ptr)
+    total = pl.make_tensor([1, 32, 1, 64], pl.float16)
+    a = pl.make_tensor([1, 32, 1, 64], pl.float16)
+    pl.tiu.zero(total)
+{body}
+    pl.dma.store(pl.gtensor([1, 32, 1, 64], pl.GLOBAL, out_ptr).view(), total)
+"""
+_LOAD = "pl.dma.load(a, x_all.sub_view([1, 32, 1, 64], [{}, 0, 0, 0]))\n"
+_SUM = "pl.tiu.fadd(total, total, a)\n"
+_HALF = "total.sub_view([1, 32, 1, 32], [0, 0, 0, {}])"
+
+
+def _loop(*lines: str, header: str = "for i in range(steps):") -> str:
+    return "\n".join([header, *("    " + line.strip() for line in lines)])
+
+
+def _text(body: str) -> str:
+    return _KERNEL.format(body="\n".join("    " + line for line in body.splitlines()))
+
+
+_LOST = [
+    # a sum that is cleared in each round
+    _loop(_LOAD.format("i"), _SUM, "pl.tiu.zero(total)"),
+    # in a straight line
+    _LOAD.format(0) + "pl.tiu.fmul(total, a, 2.0)\npl.tiu.zero(total)",
+    _LOAD.format(0) + _LOAD.format(1) + _SUM,
+    _LOAD.format(0) + "pl.tiu.fmul(total, a, 2.0)\npl.tiu.fmul(total, a, 3.0)",
+    # of a part, by more than it
+    _LOAD.format(0) + f"pl.tiu.move({_HALF.format(32)}, {_HALF.format(0)})\npl.tiu.zero(total)",
+]
+_USED = [
+    _loop(_LOAD.format("i"), _SUM),
+    _LOAD.format(0) + "pl.tiu.fmul(total, a, 2.0)",
+    _LOAD.format(0) + "pl.tiu.fmul(total, a, 2.0)\npl.tiu.fmul(total, total, 3.0)",
+    # by less than it, and under a condition that the result is not made under
+    _LOAD.format(0) + f"pl.tiu.fmul(total, a, 2.0)\npl.tiu.zero({_HALF.format(0)})",
+    _LOAD.format(0) + "pl.tiu.fmul(total, a, 2.0)\nif steps > 9:\n    pl.tiu.zero(total)",
+    # the very same twice, and what only the last round of an unrolled loop needs
+    _LOAD.format(0) + _LOAD.format(0) + _SUM,
+    _loop(_LOAD.format("i"), header="for i in pl.static_range(2):") + "\n" + _SUM,
+]
+
+
+@pytest.mark.parametrize(
+    ("body", "lost"), [*((b, True) for b in _LOST), *((b, False) for b in _USED)]
+)
+def test_lost_results(tmp_path: Path, body: str, lost: bool) -> None:
+    result = check(tmp_path, _text(body), "bm1684x")
+    found = [(d.rule, d.severity) for d in result.diagnostics if d.severity != "note"]
+    assert found == ([("ppl-lost-result", "error")] if lost else [])
+    assert [k.status for k in result.kernels] == ["violated" if lost else "verified"]
+
+
+@pytest.mark.parametrize(("body", "lost"), [(_LOST[0], True), (_USED[0], False)])
+def test_a_run_tells_of_it(tmp_path: Path, body: str, lost: bool) -> None:
+    file = tmp_path / "kernel.py"
+    file.write_text(_text(body), encoding="utf-8")
+    tensors = ["--arg=out_ptr=fp16[1,32,1,64]", "--arg=x_ptr=fp16[3,32,1,64]"]
+    assert main(["run", f"{file}::kernel", *tensors, "--arg=steps=3"]) == lost
