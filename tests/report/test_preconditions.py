@@ -388,6 +388,15 @@ def test_a_formula_that_says_the_same_gives_way_to_what_breaks_it() -> None:
         assert (formula in printed) is told
 
 
+def test_what_is_needed_is_not_said_twice_in_the_same_words() -> None:
+    for what, shown_of_it in (("cols <= 512", False), ("cols < 513", True)):
+        conjunct = replace(COLUMNS, what=what)
+        condition = replace(ALL, conjuncts=(conjunct,))
+        printed = shown(full.render, Options(), replace(REPORT, diagnostics=(block(condition),)))
+        (row,) = (line for line in printed.splitlines() if "breaks it" in line)
+        assert row.startswith(f"  cols <= 512  {'cols < 513 · ' * shown_of_it}line 11"), row
+
+
 def test_a_very_long_condition_leaves_out_what_stands_in_parentheses() -> None:
     inner = " or ".join(f"x.dtype == y{n} and (x.dtype == z{n} or n > {n})" for n in range(20))
     long = replace(COLUMNS, text=f"n*(x.dtype if {inner} else y.dtype).itemsize <= (n + m)")

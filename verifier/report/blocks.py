@@ -213,7 +213,8 @@ def _told(
     groups: dict[object, list[tuple[Conjunct, list[Piece], list[Piece]]]] = {}
     for number, conjunct in enumerate(conjuncts):
         what = _what(conjunct, options)
-        if _repeats(conjunct, options) and cells(conjunct.what) > options.width:
+        same_words = conjunct.what == conjunct.text
+        if _repeats(conjunct, options) and (same_words or cells(conjunct.what) > options.width):
             what = []
         same = [conjunct, *(others[number] for others in beside)]
         place = _place(same, path, options)
