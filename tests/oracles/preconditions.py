@@ -239,7 +239,7 @@ def read_as(
 ) -> bool | None:
     """What Python says of a precondition's words for an input; None: they speak of more."""
     names: dict[str, Any] = {name: _Type(name) for name in dt.DTYPES}
-    names |= {"min": min, "max": max, "len": len, "abs": abs}
+    names |= {"min": min, "max": max, "len": len, "abs": abs, "bool": bool}
     for counter in ("num_programs", "get_core_num", "get_group_num"):
         names[counter] = partial(_counted, given, counter)
     for name, value in arguments.items():

@@ -248,6 +248,29 @@ def test_what_a_kernel_asserts_is_what_its_launches_keep_to(
         assert "assert" in (KERNELS + CHOOSY + text).splitlines()[label.span.line - 1]
 
 
+@pytest.mark.parametrize(
+    ("demanded", "given", "breaks"),
+    [
+        ("tidy", "0", "tidy = 0 breaks bool(tidy)"),
+        ("tidy", "2", ""),
+        ("tidy is not None", "None", "tidy = None breaks tidy is not None"),
+        ("tidy is not None", "0", ""),
+        ("tidy == 'yes'", "'no'", 'tidy = no breaks tidy == "yes"'),
+        ("tidy == 'yes'", "'yes'", ""),
+        ("tidy == 'yes'", "word()", ""),
+    ],
+)
+def test_values_that_are_no_sizes_are_demanded_too(
+    tmp_path: Path, demanded: str, given: str, breaks: str
+) -> None:
+    tidy = "tidy=None" if "None" in demanded else "tidy"
+    kernel = CHOOSY.replace("deep=False", tidy)
+    kernel = kernel.replace("    if deep:\n    ", f"    assert {demanded}\n")
+    assert "deep" not in kernel
+    told = messages(tmp_path, f"{kernel}choosy(np.zeros((72, 96)), np.zeros((72, 192)), {given})")
+    assert told == [f"`choosy` does not take this launch: {breaks}"] * bool(breaks)
+
+
 def test_launches_elsewhere_keep_to_what_a_verified_kernel_asserts(tmp_path: Path) -> None:
     (tmp_path / "kernels.py").write_text(KERNELS.partition("@nki.jit")[0] + CHOOSY)
     test = tmp_path / "test_kernels.py"

@@ -206,6 +206,11 @@ class _Inputs:
             known = UNREAD not in (one, other) and isinstance(op, (ast.Eq, ast.NotEq))
             return (one == other) is isinstance(op, ast.Eq) if known else UNREAD
         a, b = self.value(left), self.value(right)
+        if isinstance(op, (ast.Is, ast.IsNot)):
+            none = isinstance(right, ast.Constant) and right.value is None and a is not UNREAD
+            return (a is None) is isinstance(op, ast.Is) if none else UNREAD
+        if isinstance(a, str) and isinstance(b, str) and isinstance(op, (ast.Eq, ast.NotEq)):
+            return (a == b) is isinstance(op, ast.Eq)
         if isinstance(a, ElementType):
             inside = isinstance(b, tuple) and all(isinstance(t, ElementType) for t in b)
             if isinstance(op, (ast.In, ast.NotIn)) and inside:
@@ -219,7 +224,7 @@ class _Inputs:
     def value(self, node: ast.expr) -> Value:
         """What an expression in a condition is worth."""
         if isinstance(node, ast.Constant):
-            return node.value if type(node.value) is int else UNREAD
+            return node.value if type(node.value) in (int, str) else UNREAD
         if isinstance(node, ast.Name):
             return self._name(node.id)
         if isinstance(node, ast.Tuple):
@@ -260,6 +265,9 @@ class _Inputs:
             grid = self._grid if isinstance(self._grid, tuple) else ()
             size = grid[values[0]] if values[0] < len(grid) else UNREAD
             return size if type(size) is int and size > 0 else UNREAD
+        if name == "bool" and len(values) == 1:
+            known = values[0] is None or isinstance(values[0], (bool, int, float, str))
+            return bool(values[0]) if known else UNREAD
         if name == "len" and len(values) == 1 and isinstance(values[0], tuple):
             return len(values[0])
         if name in ("min", "max", "abs") and all(type(value) is int for value in values):
@@ -287,7 +295,8 @@ class _Inputs:
             part = stack.pop()
             whole = isinstance(part, (ast.Subscript, ast.Attribute, ast.Call, ast.Name))
             value = self.value(part) if whole and isinstance(part, ast.expr) else UNREAD
-            if isinstance(value, (int, str)) and not isinstance(part, ast.Constant):
+            truth = isinstance(part, ast.Call) and isinstance(value, bool)
+            if not truth and (value is None or isinstance(value, (int, str))):
                 itemsize = isinstance(part, ast.Attribute) and part.attr == "itemsize"
                 if not itemsize:
                     parts[f"{ast.unparse(part)} = {value}"] = None
