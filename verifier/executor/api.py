@@ -111,6 +111,9 @@ def simulate(
     TPU (``bm1684``, ``bm1684x`` ...) for files that import ``okk`` or ``ppl``.
     ``api_version``: ``beta1``, ``0.2`` ... ``0.6``; by default what the file is written for.
 
+    What one input cannot show is not judged here: whether a part of an input that a run leaves
+    unread was meant to be read. ``tilelint run`` asks a check of all inputs for it.
+
     Raises:
         KernelError: there is no such file, kernel or target.
     """
