@@ -8,8 +8,9 @@ from some on, or up to some. What reads the place then finds what was not meant 
 
 Where an operation itself fills the place again, that is so in every loop. Then it is a fault if
 something waits for its results: begins some iterations later and goes on when no more are made, and
-finds that the first ones are gone. Or if it takes places in turn of which one is never read:
-:mod:`rules.tpu.untaken`.
+finds that the first ones are gone. Or if it takes places in turn of which one is never read
+(:mod:`rules.tpu.untaken`), or of which an older one is read for a newer one
+(:mod:`rules.tpu.stale`).
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from rules.tpu import flow, kit
 from rules.tpu.examples import pair
 from rules.tpu.flow import Instance, Use
 from rules.tpu.kit import function, words
+from rules.tpu.stale import Stale, in_order
 from rules.tpu.untaken import Untaken, scheduled
 from verifier.dialects.names import OKK
 from verifier.hardware.chips import Chip
@@ -57,10 +59,14 @@ def lost_results(trace: Trace, chip: Chip) -> Iterable[Check]:
         # where one of several rounds or calls makes something that is used, the others may be idle
         if len(sure) == len(found):
             yield from sure
+    kept: list[Use] = []
     for write in results.made:
-        if len(by_place[write.span]) == 1 and by_place[write.span] == [None]:
-            yield from results.overtaken(write)
+        if by_place[write.span] == [None]:
+            overtaken = list(results.overtaken(write))
+            yield from overtaken
+            kept += () if overtaken else (write,)
     yield from Untaken(chip, results.table, results.demands).checks(results.made)
+    yield from Stale(chip, results.table, results.demands).checks(kept)
 
 
 def lost_in_run(event: Stretch, chip: Chip) -> Iterator[Check]:
@@ -73,6 +79,9 @@ def lost_in_run(event: Stretch, chip: Chip) -> Iterator[Check]:
         for check in results.lost(write, again=True):
             if check.order is not None and check.order >= event.since:
                 yield check
+    for check in in_order(results.table, [*results.made], event.ended):
+        if check.order is not None and (event.ended or check.order >= event.since):
+            yield check
 
 
 def untaken_in_run(event: Turned, chip: Chip) -> Iterator[Check]:

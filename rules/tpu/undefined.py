@@ -27,6 +27,7 @@ from verifier.symbolic.lanes import LocalTensor
 from verifier.symbolic.memory.deciding import USED
 from verifier.symbolic.memory.events import UndefinedLanes
 from verifier.symbolic.memory.known import Known
+from verifier.symbolic.regions import exists
 from verifier.symbolic.tensors import Loop
 from verifier.symbolic.trace import Trace
 
@@ -481,6 +482,10 @@ def _chosen(
         general = flow.anywhere(write, kept)
         if general is None or _meet(chip, general.tensor, read.tensor) is E.FALSE:
             return  # in no iteration at all
+        some = _in_some_iteration(chip, read, write, kept, loop)
+        if some is not None:
+            yield some, True
+            return
     for count, values in enumerate(product(*options)):
         if count >= _WITNESSES:
             return
@@ -492,6 +497,28 @@ def _chosen(
         meets = _meet(chip, found.tensor, read.tensor)
         kept_facts = (fact for fact in found.facts if fact not in (*read.path, *read.within))
         yield E.and_(meets, *kept_facts), certain
+
+
+def _in_some_iteration(
+    chip: Chip, read: Use, write: Use, kept: int, loop: Loop | None
+) -> Bool | None:
+    """As :func:`_chosen`, of all iterations together; None: that cannot be said without them."""
+    put, loops = flow.fresh(write, kept)
+    facts = [E.lt(put.expr(loops[0].index), loop.index)] if loop is not None else []
+    found = flow.at(write, put, *facts)
+    if found is None:
+        return E.FALSE
+    known = Known((*read.path, *read.within), read.loops)
+    meets = _meet(chip, found.tensor, read.tensor)
+    private: list[tuple[E.Sym, Expr]] = []
+    for each in loops:
+        symbol = put.expr(each.index).as_atom()
+        assert isinstance(symbol, E.Sym)
+        private.append((symbol, put.expr(each.trips)))
+    formula, exact = exists(private, [*found.facts, meets], decide=known.decide)
+    if not exact or size([formula], _LARGEST) > _LARGEST:
+        return None
+    return _pruned(formula, known)
 
 
 def _meet(chip: Chip, written: LocalTensor, read: LocalTensor) -> Bool:

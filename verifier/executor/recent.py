@@ -57,15 +57,15 @@ class RecentOperations:
             self._operations = self._operations[-kept:]
         self._known = len(self._operations)
 
-    def tell(self) -> None:
-        """Have what is new looked at; the run may end here."""
+    def tell(self, ended: bool = False) -> None:
+        """Have what is new looked at; the run may end here, or has ``ended``."""
         new = self._operations[self._known :]
         if not new:
             return
         trace = self._trace(new[0].span)
         trace.operations = self._operations
         self._known = len(self._operations)
-        self._meet(Stretch(trace, new[0].order, self._cut))
+        self._meet(Stretch(trace, new[0].order, self._cut, ended))
 
 
 class Progress:

@@ -188,7 +188,7 @@ def finish(machine: ConcreteMachine, given: Given, span: Span) -> None:
         left = (rule for rule in machine.rules.trace if not rule.monitors)
         machine.unsettled |= {r.id for r in left if r.replayed.shown is not Shown.NEVER}
     if machine.recent is not None:
-        machine.recent.tell()
+        machine.recent.tell(ended=True)
         if machine.recent.lost:
             machine.unsettled |= {rule.id for rule, _ in machine.rules.monitors.get(Stretch, ())}
     if machine.progress is not None:

@@ -335,12 +335,13 @@ class StagesShared(Struct, frozen=True):
 class Stretch(Struct, frozen=True):
     """Operations of a run one after the other; those from the order ``since`` on are new.
 
-    ``cut``: there were others before them.
+    ``cut``: there were others before them; ``ended``: there are none behind them.
     """
 
     trace: Trace
     since: int
     cut: bool
+    ended: bool = False
 
 
 class Marked(Struct, frozen=True):
