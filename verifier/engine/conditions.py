@@ -15,6 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from verifier.engine.evaluable import has_value
+from verifier.engine.remainders import divides, in_remainders
 from verifier.engine.weakest import expressions
 from verifier.hardware.dtypes import ITEMSIZE
 from verifier.solver.elimination import compared, put
@@ -27,6 +28,8 @@ from verifier.symbolic.equivalent import equivalent
 from verifier.symbolic.expr import FALSE, TRUE, Bool, Expr, Sym
 
 _ROUNDS = 3
+#: numbers that a size may be bounded to beside other conditions
+_FEW = (1, 2)
 #: bounds of one size by another that are looked for
 _WANTED = 40
 #: beyond every size
@@ -58,7 +61,8 @@ class Normal:
 
     def form(self, items: Iterable[Item]) -> list[Item]:
         """The set as strong as ``items``, the simplest one found."""
-        current = _joined(_split(Item(self._same.bool(i.condition), i.of) for i in items))
+        said = (Item(self._in_remainders(self._same.bool(i.condition)), i.of) for i in items)
+        current = _joined(_split(said))
         for _ in range(_ROUNDS):
             current = self.without_implied(current, current)
             before = [item.condition for item in current]
@@ -69,6 +73,20 @@ class Normal:
                 break
         current = _shared(_rounded(_of_one_dtype(current), self._known))
         return in_reading_order(current)
+
+    def _in_remainders(self, condition: Bool) -> Bool:
+        """A condition with remainders in the place of rounded quotients that say the same."""
+        if condition.kind in E.JUNCTIONS:
+            parts = [self._in_remainders(part) for part in condition.args]
+            return E.and_(*parts) if condition.kind is E.BoolKind.AND else E.or_(*parts)
+        for holds, term in ((True, condition), (False, E.not_(condition))):
+            divided = divisibility(term)
+            if divided is not None:
+                return divides(*divided, holds)
+        found = in_remainders(condition)
+        if found is None or _weight(found[0]) >= _weight(condition):
+            return condition
+        return found[0] if self._follows(self._known, E.ge(found[1], 1)) else condition
 
     # -- steps -------------------------------------------------------------------------
 
@@ -471,7 +489,7 @@ def _weight(term: Bool) -> int:
     """How much there is to read."""
     if term.expr is None:
         return 1 + sum(_weight(part) for part in term.args)
-    if divisibility(term) is not None:
+    if divisibility(term) is not None or divisibility(E.not_(term)) is not None:
         return 2
     return _size(term.expr)
 
@@ -565,11 +583,15 @@ def _simpler(clause: Bool) -> Iterator[Bool]:
     for e in expressions(clause):
         for atom in e.atoms():
             if isinstance(atom, E.Div):
-                yield E.eq(E.mod(atom.num, atom.den), 0)
-                yield E.eq(E.mod(atom.num - atom.num.const, atom.den), 0)
+                yield divides(atom.num, atom.den)
+                yield divides(atom.num - atom.num.const, atom.den)
             elif isinstance(atom, E.Ite) and clause.expr is e:
                 cases = put(clause, atom, atom.then), put(clause, atom, atom.other)
                 yield E.or_(E.and_(atom.test, cases[0]), E.and_(E.not_(atom.test), cases[1]))
+    if clause.kind is E.BoolKind.LE and clause.expr is not None:
+        yield from (
+            E.eq(E.from_atom(s), 1) for s in clause.free() if clause.expr.coefficient(s) > 0
+        )
     yield from _bounds(clause)
     yield from _scaled(clause)
 
@@ -586,7 +608,7 @@ def _wanted(items: Sequence[Item]) -> Iterator[Bool]:
         if isinstance(atom, E.Div)
     )
     for num, den in quotients:
-        yield E.eq(E.mod(num, den), 0)
+        yield divides(num, den)
     for a, b in islice(permutations(sizes, 2), _WANTED):
         yield E.le(a, b)
 
