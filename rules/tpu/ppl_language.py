@@ -263,6 +263,21 @@ _host(
     replayed=REFUSED,
 )
 _host(
+    "ppl-division",
+    "PPL081",
+    "what is divided when a kernel runs is not negative",
+    "`//` and `%` of what only a run knows are divisions of the device, which round towards zero: "
+    "`-n // 4` of 5 is -1 there and -2 in Python, `-1 % 8` is -1 and 7. What the front end knows "
+    "it computes as Python does.",
+    ("PPL-C01",),
+    _BANDS.replace("range(0, total, block)", "range(0, -(-total // block) * block, block)"),
+    _BANDS.replace(
+        "range(0, total, block)", "range(0, (total + block - 1) // block * block, block)"
+    ),
+    silent=True,
+    replayed=REFUSED,
+)
+_host(
     "ppl-dropped-assert",
     "PPL010",
     "assertions in a kernel are checked nowhere",

@@ -145,6 +145,12 @@ class Dialect(Protocol[M]):
         """What decides that ``a if test else b`` is ``a``: the test, as Python has it."""
         ...
 
+    def divides(
+        self, machine: M, node: ir.BinOp | ir.AugAssign, left: object, right: object
+    ) -> None:
+        """Before ``left // right`` or ``left % right``."""
+        ...
+
     def identical(self, machine: M, node: ir.Compare, value: object) -> object:
         """What ``a is b`` gives: the ``value`` that Python has."""
         ...

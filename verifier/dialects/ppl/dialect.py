@@ -221,6 +221,13 @@ class PplDialect(PlainDialect):
         """The first alternative, unless the test is known when the kernel is compiled."""
         return test if machine.importing else frontend.conditional(machine, node, test)
 
+    def divides(
+        self, machine: VM, node: ir.BinOp | ir.AugAssign, left: object, right: object
+    ) -> None:
+        """The device rounds a quotient towards zero, Python down."""
+        if not machine.importing:
+            operands.divided(machine, node, left, right)
+
     def identical(self, machine: VM, node: ir.Compare, value: object) -> object:
         """A value of the run is an object of the front end, and no other."""
         if not machine.importing:

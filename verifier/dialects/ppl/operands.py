@@ -20,6 +20,7 @@ from verifier.source import ir
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.pretty import pretty
 from verifier.symbolic.python.heap import UNBOUND
 from verifier.symbolic.python.inputs import InputKind, Parameter
 from verifier.symbolic.python.model import Builtin, Class, Function
@@ -131,6 +132,48 @@ def constant(vm: VM, node: ir.Expr) -> Bool:
     elif isinstance(node, (ir.BinOp, ir.UnaryOp, ir.BoolOp, ir.Compare)):
         return E.and_(*(constant(vm, each) for each in _operands(node)))
     return known(vm, node.span, Stage.FRONT_END).condition
+
+
+def divided(vm: VM, node: ir.BinOp | ir.AugAssign, left: object, right: object) -> None:
+    """``left // right`` or ``left % right``: of values of the run a division of the device.
+
+    It rounds towards zero (``create_sdiv`` and ``create_srem`` in ``language/semantic.py`` of
+    tpu_ppl 1.6.19); the remainder has the sign of what is divided.
+    """
+    one, other = (
+        (node.left, node.right) if isinstance(node, ir.BinOp) else (node.target, node.value)
+    )
+    alike = [
+        E.or_(E.not_(E.and_(guard, also)), _rounds_down(E.lift(a), E.lift(b)))
+        for guard, a in _cases(left)
+        for also, b in _cases(right)
+        if isinstance(a, (int, Expr)) and isinstance(b, (int, Expr))
+    ]
+    predicate = E.or_(E.and_(constant(vm, one), constant(vm, other)), E.and_(*alike))
+    if predicate is E.TRUE:
+        return
+    text = vm.text(one.span)
+    vm.check(
+        "ppl-division",
+        predicate,
+        node.span,
+        f"`{text}` is not negative where it is divided",
+        f"`{node.op}` rounds towards zero on the device, and down in Python",
+        facts=("PPL-C01",),
+        values=tuple(
+            (pretty(each), each)
+            for each in (left, right)
+            if isinstance(each, Expr) and not each.is_const
+        ),
+        help=("add a multiple of the divisor first, or use `pl.cdiv`",),
+    )
+
+
+def _rounds_down(a: Expr, b: Expr) -> Bool:
+    """Whether a quotient that is rounded towards zero is rounded down, or not at all."""
+    least, _ = E.bounds(b)
+    even = E.eq(E.mod(a, b), 0) if least is not None and least > 0 else E.FALSE
+    return E.or_(E.and_(E.ge(a, 0), E.ge(b, 0)), even)
 
 
 # ------------------------------------------------------------------------------- what is asked

@@ -11,6 +11,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.python import names, probes, ranks
 from verifier.symbolic.python.heap import UNBOUND, ListBox
 from verifier.symbolic.python.inputs import InputKind, LazyShape, Parameter
+from verifier.symbolic.python.integers import DIVISIONS
 from verifier.symbolic.python.kinds.segments import as_list, segments_of, values_in
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.python.words import told
@@ -158,8 +159,10 @@ def augmented(vm: VM, stmt: ir.AugAssign) -> None:
     """``target op= value``."""
     target = stmt.target
     if isinstance(target, ir.Name):
-        old = vm.eval(target)
-        names.bind(vm, target.id, vm.inplace(stmt.op, old, vm.eval(stmt.value), stmt.span))
+        old, value = vm.eval(target), vm.eval(stmt.value)
+        if stmt.op in DIVISIONS:
+            vm.dialect.divides(vm, stmt, old, value)
+        names.bind(vm, target.id, vm.inplace(stmt.op, old, value, stmt.span))
     elif isinstance(target, ir.Attribute):
         owner = vm.eval(target.value)
         attr = names.mangled(vm, target.attr)

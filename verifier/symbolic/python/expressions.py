@@ -11,6 +11,7 @@ from verifier.symbolic.machine import Arg, Call
 from verifier.symbolic.python import comprehensions, names, strings, yields
 from verifier.symbolic.python.functions import make_function
 from verifier.symbolic.python.heap import UNBOUND, DictBox, ListBox, SetBox
+from verifier.symbolic.python.integers import DIVISIONS
 from verifier.symbolic.python.terms import as_formula, join
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import Guarded, IndexMask, Opaque, Ref, SliceValue
@@ -27,6 +28,8 @@ def _binary(vm: VM, node: ir.BinOp) -> object:
     hint, vm.target_name = vm.target_name, None
     left, right = vm.eval(node.left), vm.eval(node.right)
     vm.target_name = hint
+    if node.op in DIVISIONS:
+        vm.dialect.divides(vm, node, left, right)
     return vm.binary(node.op, left, right, node.span)
 
 

@@ -32,6 +32,10 @@ COMPARE: Final[dict[str, Callable[[Expr, Expr], Bool]]] = {
 }
 
 
+#: operators that round
+DIVISIONS: Final = ("//", "%")
+
+
 def operator(vm: VM, op: str, a: Expr, b: Expr, span: Span) -> Expr:
     """``a op b`` for every operator whose result is an integer (``**``: of exponents >= 0)."""
     if op == "+":
@@ -40,7 +44,7 @@ def operator(vm: VM, op: str, a: Expr, b: Expr, span: Span) -> Expr:
         return _bounded(vm, a - b, span)
     if op == "*":
         return product(vm, a, b, span)
-    if op in ("//", "%"):
+    if op in DIVISIONS:
         return _division(vm, op, a, b, span)
     if op == "**":
         return power(vm, a, b, span)

@@ -76,6 +76,11 @@ class PlainDialect:
         """As Python does."""
         return test
 
+    def divides(
+        self, machine: VM, node: ir.BinOp | ir.AugAssign, left: object, right: object
+    ) -> None:
+        """As Python does."""
+
     def identical(self, machine: VM, node: ir.Compare, value: object) -> object:
         """As Python does."""
         return value
