@@ -182,25 +182,25 @@ def _whole(
             items.append(0)  # anything but None
         else:
             inner = _whole(run, part, model, symbols)
-            known = _as_written(item) if inner is None else (inner,)
+            known = _as_written(item) if inner is None else [inner]
             if not known or any(f"{path}." in key for key in model):
                 return None
             items.append(known[0])
     return items
 
 
-def _as_written(item: object) -> tuple[report.Value] | tuple[()]:
-    """The plain value that an item of a default is; nothing if it is none."""
+def _as_written(item: object) -> list[report.Value]:
+    """The plain value that an item of a default is, alone in a list; empty if it is none."""
     if isinstance(item, tuple):
         parts = [_as_written(part) for part in item]
-        return ([part[0] for part in parts],) if all(parts) else ()
+        return [[part[0] for part in parts]] if all(parts) else []
     if isinstance(item, Expr):
-        return (item.const,) if item.is_const else ()
+        return [item.const] if item.is_const else []
     if isinstance(item, Bool):
-        return (item is E.TRUE,) if item in (E.TRUE, E.FALSE) else ()
+        return [item is E.TRUE] if item in (E.TRUE, E.FALSE) else []
     if isinstance(item, DType):
-        return () if item.name is None else (item.name,)
-    return (item,) if item is None or isinstance(item, (bool, float, str)) else ()
+        return [] if item.name is None else [item.name]
+    return [item] if item is None or isinstance(item, (bool, float, str)) else []
 
 
 def _input(
