@@ -106,10 +106,9 @@ class _Ages(Struct, frozen=True):
 
     def _most(self, oldest: int) -> int:
         """How many iterations lie at most between two that made tensors which live at once."""
-        youngest = min(each.age for each in self.accesses)  # it lives from its first use on
-        begun = min(each.access.order for each in self.accesses if each.age == youngest)
+        made = min(each.access.order for each in self.accesses if each.age == 0)
         used = max(each.access.order for each in self.accesses if each.age == oldest)
-        return oldest - youngest if begun <= used else oldest - youngest - 1
+        return oldest if made <= used else oldest - 1
 
     def _path(self, each: _Aged, index: Expr) -> Bool:
         """The branches that an access is in, beyond those of its tensor, in that trip."""

@@ -1,0 +1,220 @@
+"""Results that something waits for, and finds overwritten before anything has read them.
+
+A pipeline makes a result in an iteration and takes it some iterations later. Which one a read is
+to take shows where it is in as many iterations as what makes them, so many later: the first read is
+for the first result, the last one for the last. A loop behind the one that makes them, of as many
+iterations, takes them one by one just so. If a stage of the pipeline has filled the place again by
+then, and nothing has read it before, the result is lost, and what was to read it finds another one.
+
+What is read by anything in between is no loss: sums and states are carried on. What is filled again
+under another condition than that it is the turn of a stage may be mended on purpose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from msgspec import Struct
+
+from rules.tpu import flow, kit
+from rules.tpu.flow import Instance, Use
+from rules.tpu.results import Next, Results, terms, told
+from verifier.symbolic import expr as E
+from verifier.symbolic.checks import Check
+from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.memory.known import MOST_TURNS
+from verifier.symbolic.tensors import Loop
+from verifier.symbolic.views.common import conjuncts
+
+
+class _Trips(Struct, frozen=True):
+    """The iterations of a loop that a use is in: all from the first to the last."""
+
+    first: Expr
+    last: Expr
+
+
+class _Waiting(Struct, frozen=True):
+    """A read of each result, ``age`` iterations after it, or in another loop behind all (None)."""
+
+    use: Use
+    age: int | None
+
+
+class Awaited:
+    """The results of a trace that are lost to what waits for them."""
+
+    def __init__(self, results: Results) -> None:
+        self.results = results
+        self.table = results.table
+        self.chip = results.chip
+
+    def checks(self, write: Use) -> Iterator[Check]:
+        """Per stage that fills the place of a result again too early."""
+        if not write.loops or not self._varies(write, set()):
+            return
+        made = _trips(write, write)
+        waiting = None if made is None else next(self._waiting(write, made), None)
+        if made is None or waiting is None:
+            return
+        ages = range(MOST_TURNS + 1 if waiting.age is None else waiting.age + 1)
+        for age in ages:
+            for other in self.table.writes:
+                later = self._stage(write, made, other, age)
+                if later is not None and self._early(later, waiting):
+                    check = self._judged(write, later, waiting)
+                    if check.predicate is not E.TRUE:
+                        yield check
+
+    # ------------------------------------------------------------------ who waits
+
+    def _waiting(self, write: Use, made: _Trips) -> Iterator[_Waiting]:
+        depth = len(write.loops)
+        for read in self.table.reads:
+            if len(read.loops) != depth or read.operation is write.operation:
+                continue
+            common = flow.shared(read.loops, write.loops)
+            if common == depth:
+                age = _later(made, _trips(read, write))
+                if (
+                    age
+                    and age > 0
+                    and self._takes(read, write, flow.back(write.loops, depth - 1, -age))
+                ):
+                    yield _Waiting(read, age)
+            elif common == depth - 1 and self._one_by_one(read, write, made):
+                yield _Waiting(read, None)
+
+    def _one_by_one(self, read: Use, write: Use, made: _Trips) -> bool:
+        """Whether another loop takes the results one by one, behind the loop that makes them."""
+        loop, other = write.loops[-1], read.loops[-1]
+        if read.order < write.order or not _hangs_on(read, other.symbol):
+            return False
+        put = E.Substitution({other.symbol: loop.index})
+        taken = _trips(read, write)
+        if taken is None or (taken.first, taken.last) != (made.first, made.last):
+            return False
+        return self._takes(read, write, put)
+
+    def _takes(self, read: Use, write: Use, put: E.Substitution) -> bool:
+        """Whether a read takes all of a result in the iteration that is said."""
+        place = kit.moved(read.tensor, put)
+        return kit.holds_all(self.chip, write.tensor, place)
+
+    def _varies(self, write: Use, seen: set[int]) -> bool:
+        """Whether other results are made in other iterations, as far as operands tell."""
+        op, loop = write.operation, write.loops[-1]
+        seen.add(id(op))
+        if any(loop.symbol in t.free() for touch in op.touches for t in terms(touch.tensor)):
+            return True
+        mine = [read for read in self.table.reads if read.operation is op]
+        for other in self.table.writes:
+            if id(other.operation) in seen or flow.shared(other.loops, write.loops) < len(
+                write.loops
+            ):
+                continue
+            found = flow.anywhere(other, 0)
+            if found and any(not self.results.apart(read, found) for read in mine):
+                if self._varies_in(other, loop, seen):
+                    return True
+        return False
+
+    def _varies_in(self, other: Use, loop: Loop, seen: set[int]) -> bool:
+        touches = other.operation.touches
+        if any(loop.symbol in t.free() for touch in touches for t in terms(touch.tensor)):
+            return True
+        return other.loops[-1] is loop and self._varies(other, seen)
+
+    # ------------------------------------------------------------------ what comes too early
+
+    def _stage(self, write: Use, made: _Trips, other: Use, age: int) -> Next | None:
+        """A stage of the same pipeline that may fill a result's place, so many iterations later."""
+        depth = len(write.loops)
+        if len(other.loops) != depth or flow.shared(other.loops, write.loops) != depth:
+            return None
+        unordered = self.results.unordered(write.operation, other.operation)
+        if not age and (unordered or other.order <= write.order):
+            return None
+        if other is not write and _later(made, _trips(other, write)) in (None, age):
+            return None
+        found = flow.at(other, flow.back(write.loops, depth - 1, -age) if age else _NOW)
+        return None if found is None else Next(other, age, found.facts)
+
+    def _early(self, later: Next, waiting: _Waiting) -> bool:
+        """Whether it surely comes before what waits for the result."""
+        if waiting.age is None or later.age < waiting.age:
+            return True
+        read = waiting.use
+        if self.results.unordered(later.use.operation, read.operation):
+            return False
+        return later.use.order < read.order
+
+    def _judged(self, write: Use, later: Next, waiting: _Waiting) -> Check:
+        """That a stage does not fill the place of a result, or something has read that."""
+        put = flow.back(write.loops, len(write.loops) - 1, -later.age)
+        over = kit.moved(later.use.tensor, put) if later.age else later.use.tensor
+        fills = kit.fills(self.chip, over, write.tensor)
+        facts = tuple(fact for fact in (*later.facts, fills) if fact is not E.TRUE)
+        reads = [self._read(write, found) for found in self.results.may_read(write, later)]
+        return told(write, Next(later.use, later.age, facts), E.or_(*reads), waiting.use)
+
+    def _read(self, write: Use, read: Instance) -> Bool:
+        """When it may be that something reads some of a result."""
+        inner = {loop.symbol for loop in read.use.loops[len(write.loops) :]}
+        apart, ranges = kit.apart(self.chip, write.tensor, read.tensor)
+        facts = [*read.facts, *(() if ranges else (E.not_(apart),))]
+        return E.and_(*(fact for fact in facts if inner.isdisjoint(fact.free())))
+
+
+_NOW: Final = E.Substitution({})
+
+
+def _trips(use: Use, other: Use) -> _Trips | None:
+    """The iterations of its innermost loop that a use is in.
+
+    None: that hangs on something else, which does not hold of the ``other`` use as well.
+    """
+    loop = use.loops[-1]
+    held = {id(part) for fact in other.path for part in conjuncts(fact)}
+    first, last = [E.const(0)], [loop.trips - 1]
+    for fact in (part for each in use.path for part in conjuncts(each)):
+        if loop.symbol not in fact.free():
+            if id(fact) not in held:
+                return None
+            continue
+        if fact.kind is not E.BoolKind.LE or fact.expr is None:
+            return None
+        slope = fact.expr.coefficient(loop.symbol)
+        rest = fact.expr - loop.index * slope
+        if loop.symbol in rest.free() or slope not in (1, -1):
+            return None
+        (last if slope == 1 else first).append(rest if slope == -1 else -rest)
+    begin, end = _extreme(first, 1), _extreme(last, -1)
+    return None if begin is None or end is None else _Trips(begin, end)
+
+
+def _extreme(values: Sequence[Expr], sign: int) -> Expr | None:
+    """The largest of some terms (1) or the least (-1), if they differ by numbers."""
+    best = values[0]
+    for value in values[1:]:
+        distance = value - best
+        if not distance.is_const:
+            return None
+        best = value if distance.const * sign > 0 else best
+    return best
+
+
+def _later(made: _Trips, taken: _Trips | None) -> int | None:
+    """How many iterations later one is than another, all the way; earlier, if less than none."""
+    if taken is None:
+        return None
+    begin, end = taken.first - made.first, taken.last - made.last
+    if begin is not end or not begin.is_const or abs(begin.const) > MOST_TURNS:
+        return None
+    return begin.const
+
+
+def _hangs_on(use: Use, symbol: E.Sym) -> bool:
+    touches = use.operation.touches
+    return any(symbol in term.free() for touch in touches for term in terms(touch.tensor))
