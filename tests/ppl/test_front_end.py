@@ -56,6 +56,7 @@ def _compiled(folder: Path, body: str, annotation: str = "", helper: str = "") -
 
 
 _USES = "\npl.tiu.fadd(x, x, a)"
+_ADDED = "\npl.tiu.fadd(x, x, y)"
 
 
 @pytest.mark.parametrize(
@@ -169,7 +170,7 @@ def test_assignments(tmp_path: Path, body: str, compiled: bool) -> None:
         ("if BLOCK:\n    pl.tiu.fadd(x, x, 1.0)", True),
         ("pl.tiu.fadd(x, x, BLOCK)", False),
         ("pl.tiu.fadd(x, x, WRAPPED)", True),
-        ("pl.tiu.fill(x, BLOCK)", True),
+        ("y = pl.make_tensor([1, 50, 1, 70], pl.float32)\npl.tiu.fill(y, BLOCK)" + _ADDED, True),
         ("y = pl.make_tensor([1, BLOCK, 1, 70], pl.float16)", True),
         ("y = pl.make_tensor([1, BLOCK // 2, 1, 70], pl.float16)", False),
         ("for i in range(0, m, BLOCK):\n    pl.tiu.fadd(x, x, 1.0)", True),

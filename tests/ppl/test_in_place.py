@@ -48,12 +48,20 @@ _WINDOW = "(3, 3), (1, 1), (1, 1), (1, 1, 1, 1), False"
         (f"pl.tiu.move({_COLUMNS.format('a', 16)}, {_COLUMNS.format('a', 0)})", True),
         # one column of what is overwritten goes everywhere
         ("pl.tiu.fadd(a, b, a.sub_view([1, 50, 6, 1], [0, 0, 0, 5]))", False),
-        ("pl.tiu.fadd(b, a, a.sub_view([1, 50, 6, 1], [0, 0, 0, 5]))", True),
+        (
+            "pl.tiu.fadd(a, a, b)\n"
+            "    pl.tiu.fadd(b, a, a.sub_view([1, 50, 6, 1], [0, 0, 0, 5]))\n"
+            "    pl.tiu.fadd(a, b, a)",
+            True,
+        ),
         # windows and products
         (f"pl.tiu.fdw_conv(a, a, w, None, {_WINDOW})", False),
-        (f"pl.tiu.fdw_conv(a, b, w, None, {_WINDOW})", True),
+        (f"pl.tiu.fadd(b, a, b)\n    pl.tiu.fdw_conv(a, b, w, None, {_WINDOW})", True),
         ("pl.tiu.pool_max(a, a, (3, 3), (1, 1, 1, 1), (1, 1), (1, 1))", False),
-        ("pl.tiu.pool_max(a, b, (3, 3), (1, 1, 1, 1), (1, 1), (1, 1))", True),
+        (
+            "pl.tiu.fadd(b, a, b)\n    pl.tiu.pool_max(a, b, (3, 3), (1, 1, 1, 1), (1, 1), (1, 1))",
+            True,
+        ),
     ],
 )
 def test_in_place(tmp_path: Path, body: str, apart: bool) -> None:

@@ -270,7 +270,7 @@ def test_budgets(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(AbortedRunError, match="too long"):
         vm.step(SPAN)
     late = machine()
-    late.deadline = time.monotonic() - 1
+    late.deadline = time.process_time() - 1
     with pytest.raises(AbortedRunError, match="time"):
         late.step(SPAN)
 

@@ -431,6 +431,11 @@ PPL = [
         grid=(1, 3),
     ),
     _ppl(
+        "rounded_down",
+        lambda: {"out_ptr": halves("bands", 97, 208), "rows": 97},
+        lambda a: np.zeros_like(a["out_ptr"]),
+    ),
+    _ppl(
         "nt_matmul",
         _nt,
         lambda a: a["left_ptr"].astype(np.float64) @ a["right_ptr"].T.astype(np.float64),
