@@ -82,7 +82,9 @@ def uninitialised_reads(trace: Trace, target: Target) -> Iterable[Check]:
                 check = replace(check, runtime=held)
             found.setdefault(id(source), []).append(check)
             if read.replaced is not E.FALSE and not reason:
-                open_ = replace(check, predicate=read.demand, exact=False, reason=_unfollowed(read))
+                # whoever reads it before something takes its place
+                seen = E.or_(read.demand, E.not_(read.replaced))
+                open_ = replace(check, predicate=seen, exact=False, reason=_unfollowed(read))
                 found[id(source)].append(open_)
     for checks in found.values():
         yield from _together(checks)

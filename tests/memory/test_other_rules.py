@@ -165,14 +165,24 @@ def test_iterations_write_places_of_their_own() -> None:
     assert not verdicts(carried_dependences, kernel.trace)
 
 
-def test_scratch_that_is_written_first_carries_nothing() -> None:
+def test_scratch_that_each_iteration_writes_first_is_written_by_all_and_carries_nothing() -> None:
     n = size("n")
     kernel = Kernel("beta1")
     scratch = kernel.storage("scratch", (128, 60))
-    total = kernel.storage("total", (128, 60))
     with kernel.loop("i", n, LoopKind.AFFINE):
         kernel.write(kernel.view(scratch))
         kernel.read(kernel.view(scratch, (0, 128), (10, 20)))
+    found = verdicts(carried_dependences, kernel.trace)
+    message = "two iterations of the loop over `i` write the same part of `scratch`"
+    assert found == {"refuted": [message]}
+    assert not verdicts(carried_dependences, kernel.trace, E.le(n, 1))
+
+
+def test_a_sum_carries_nothing() -> None:
+    n = size("n")
+    kernel = Kernel("beta1")
+    total = kernel.storage("total", (128, 60))
+    with kernel.loop("i", n, LoopKind.AFFINE):
         view = kernel.view(total)
         kernel.op("add", writes=[view], reads=[view], effect=Effect.ADDS)
     assert not verdicts(carried_dependences, kernel.trace)
@@ -205,7 +215,7 @@ def test_what_another_iteration_writes_is_carried_before_it_as_behind_it(distanc
     assert not verdicts(carried_dependences, kernel.trace, E.le(n, abs(distance)))
 
 
-def test_what_an_iteration_wrote_itself_others_may_write_as_well() -> None:
+def test_what_an_iteration_wrote_itself_others_may_not_write_as_well() -> None:
     n = size("n")
     kernel = Kernel("beta1")
     row = kernel.storage("row", (128, n + 1))
@@ -213,7 +223,10 @@ def test_what_an_iteration_wrote_itself_others_may_write_as_well() -> None:
         kernel.write(kernel.view(row, (0, 128), (i, 2)))
         kernel.read(kernel.view(row, (0, 128), (i, 1)))
         kernel.read(kernel.view(row, (0, 128), (i + 1, 1)))
-    assert not verdicts(carried_dependences, kernel.trace)
+    found = verdicts(carried_dependences, kernel.trace)
+    assert found == {
+        "refuted": ["two iterations of the loop over `i` write the same part of `row`"]
+    }
 
 
 def test_a_read_in_place_is_of_its_own_iteration() -> None:

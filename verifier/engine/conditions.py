@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice, permutations
 from math import lcm
+from typing import TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -485,28 +486,35 @@ def _is_plain(term: Bool) -> bool:
     return _weight(term) <= 4
 
 
-def _weight(term: Bool) -> int:
+#: what parts of a term come to that were looked at, which may be in it many times
+_Seen: TypeAlias = dict[Expr | Bool, int]
+
+
+def _weight(term: Bool, seen: _Seen | None = None) -> int:
     """How much there is to read."""
+    seen = {} if seen is None else seen
+    if term in seen:
+        return seen[term]
     if term.expr is None:
-        return 1 + sum(_weight(part) for part in term.args)
-    if divisibility(term) is not None or divisibility(E.not_(term)) is not None:
-        return 2
-    return _size(term.expr)
+        total = 1 + sum(_weight(part, seen) for part in term.args)
+    elif divisibility(term) is not None or divisibility(E.not_(term)) is not None:
+        total = 2
+    else:
+        total = _size(term.expr, seen)
+    return seen.setdefault(term, total)
 
 
-def _size(e: Expr) -> int:
-    total = 1 if e.const else 0
-    for mono, factor in e.terms:
-        total += abs(factor) != 1
-        for atom in mono:
-            if isinstance(atom, (Sym, E.Table)):
-                total += 1
-            else:
-                inner = atom.children()
-                total += 3 + sum(
-                    _size(part) if isinstance(part, Expr) else _weight(part) for part in inner
-                )
-    return total
+def _size(e: Expr, seen: _Seen | None = None) -> int:
+    seen = {} if seen is None else seen
+    if e in seen:
+        return seen[e]
+    total = (1 if e.const else 0) + sum(abs(factor) != 1 for _, factor in e.terms)
+    for atom in (atom for mono, _ in e.terms for atom in mono):
+        plain = isinstance(atom, (Sym, E.Table))
+        total += 1 if plain else 3
+        for part in () if plain else atom.children():
+            total += _size(part, seen) if isinstance(part, Expr) else _weight(part, seen)
+    return seen.setdefault(e, total)
 
 
 def divisibility(term: Bool) -> tuple[Expr, Expr] | None:

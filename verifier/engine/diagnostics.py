@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, Literal
 
 from verifier.dialects.registry import cited
@@ -33,9 +33,10 @@ from verifier.symbolic.python.pins import (
     RangePin,
     SequencePin,
     ValuePin,
+    item_path,
     option_key,
 )
-from verifier.symbolic.tensors import Mark
+from verifier.symbolic.tensors import DType, Mark
 from verifier.symbolic.values import Ref
 
 #: characters of a precondition that somebody may write down
@@ -129,7 +130,12 @@ def counterexample(run: Run, model: _Model) -> dict[str, report.Value]:
     out: dict[str, report.Value] = {}
     symbols = {sym.name: sym for sym in _symbols(run)}
     for name, parameter in run.inputs.parameters.items():
-        if model.get(absent_name(name)):
+        if any(isinstance(out.get(outer), list) for outer in _outer(name)):
+            continue  # it is shown as part of the whole tuple
+        whole = _whole(run, parameter, model, symbols)
+        if whole is not None:
+            out[name] = whole
+        elif model.get(absent_name(name)):
             out[name] = None
         else:
             out.update(_input(run, parameter, model, symbols))
@@ -140,6 +146,61 @@ def counterexample(run: Run, model: _Model) -> dict[str, report.Value]:
         if loop.trips.is_const:  # a contract says how many there are
             out[count] = loop.trips.const
     return out
+
+
+def _outer(path: str) -> Iterator[str]:
+    """The tuples that an input is an item of, the outermost first."""
+    for position, letter in enumerate(path):
+        if letter == "[":
+            yield path[:position]
+
+
+def _whole(
+    run: Run, parameter: Parameter, model: _Model, symbols: Mapping[str, Sym]
+) -> list[report.Value] | None:
+    """A tuple like the default, of which a counterexample needs some items: all of it.
+
+    None: nothing is asked of it, or what an item is cannot be written as a plain value.
+    """
+    name, default = parameter.name, parameter.default
+    if parameter.pinned is not None or not isinstance(default, tuple):
+        return None
+    if f"len({name})" in model or not any(f"{name}[" in key for key in model):
+        return None
+    items: list[report.Value] = []
+    for position, item in enumerate(default):
+        path = item_path(name, position)
+        part = run.inputs.parameters.get(path) or Parameter(path, parameter.span, item)
+        if isinstance(item, (bool, Bool)):
+            part.kind = InputKind.FLAG
+        absent = model.get(absent_name(path))
+        if absent:
+            items.append(None)
+        elif path in model:
+            items.append(_plain(run, path, model[path], part.kind, symbols.get(path)))
+        elif absent is not None and part.kind in (None, InputKind.INTEGER):
+            items.append(0)  # anything but None
+        else:
+            inner = _whole(run, part, model, symbols)
+            known = _as_written(item) if inner is None else [inner]
+            if not known or any(f"{path}." in key for key in model):
+                return None
+            items.append(known[0])
+    return items
+
+
+def _as_written(item: object) -> list[report.Value]:
+    """The plain value that an item of a default is, alone in a list; empty if it is none."""
+    if isinstance(item, tuple):
+        parts = [_as_written(part) for part in item]
+        return [[part[0] for part in parts]] if all(parts) else []
+    if isinstance(item, Expr):
+        return [item.const] if item.is_const else []
+    if isinstance(item, Bool):
+        return [item is E.TRUE] if item in (E.TRUE, E.FALSE) else []
+    if isinstance(item, DType):
+        return [] if item.name is None else [item.name]
+    return [item] if item is None or isinstance(item, (bool, float, str)) else []
 
 
 def _input(

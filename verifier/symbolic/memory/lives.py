@@ -106,9 +106,10 @@ class _Ages(Struct, frozen=True):
 
     def _most(self, oldest: int) -> int:
         """How many iterations lie at most between two that made tensors which live at once."""
-        made = min(each.access.order for each in self.accesses if each.age == 0)
+        youngest = min(each.age for each in self.accesses)  # it lives from its first use on
+        begun = min(each.access.order for each in self.accesses if each.age == youngest)
         used = max(each.access.order for each in self.accesses if each.age == oldest)
-        return oldest if made <= used else oldest - 1
+        return oldest - youngest if begun <= used else oldest - youngest - 1
 
     def _path(self, each: _Aged, index: Expr) -> Bool:
         """The branches that an access is in, beyond those of its tensor, in that trip."""

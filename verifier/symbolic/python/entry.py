@@ -59,7 +59,7 @@ from verifier.symbolic.python.sizes import Named, named
 from verifier.symbolic.python.tied import tie_tensors
 from verifier.symbolic.python.vm import VM, Awaited
 from verifier.symbolic.trace import LATE, AssumptionKind, Trace
-from verifier.symbolic.values import Guarded, Opaque
+from verifier.symbolic.values import ApiRef, BufferValue, Enumerator, Guarded, Opaque
 
 
 class Request(Struct, frozen=True):
@@ -175,6 +175,7 @@ def _finished(entry: _Entry) -> Run:
             vm.back_to(vm.unsettled[0])
     vm.checks.extend(doubts(vm))
     tie_tensors(vm)
+    _unlike_default(vm)
     for _, views, _ in trace.returns:
         for view in views:
             view.storage.returned = True
@@ -182,6 +183,15 @@ def _finished(entry: _Entry) -> Run:
     trace.opaque_return = entry.opaque or ended is not None
     ranks = _ranks(vm)
     return Run(trace, vm.checks, ranks, ended, inputs, entry.opaque, vm.steps, entry.sizes, late)
+
+
+def _unlike_default(vm: VM) -> None:
+    """What is used as a number or a tensor, and is a name of an API by default, which is none."""
+    for p in vm.inputs.parameters.values():
+        if p.kind in (InputKind.INTEGER, InputKind.TENSOR) and p.pinned is None:
+            if isinstance(p.default, (ApiRef, BufferValue, Enumerator)):
+                used = "a number" if p.kind is InputKind.INTEGER else "a tensor"
+                vm.unfollowed(f"`{p.name}` is used as {used}, which its default is not", p.span)
 
 
 def _how_far(vm: VM) -> str:

@@ -7,6 +7,7 @@ an argument that may be left out, a member of an enumeration for any of its memb
 from __future__ import annotations
 
 from difflib import get_close_matches
+from types import EllipsisType
 
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
@@ -36,7 +37,7 @@ from verifier.symbolic.python.pins import (
 )
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.tensors import DType
-from verifier.symbolic.values import Guarded, ModuleRef, Opaque, OpaqueOf, Ref
+from verifier.symbolic.values import Guarded, ModuleRef, Opaque, OpaqueOf, Range, Ref, SliceValue
 
 
 def initial_value(
@@ -225,6 +226,8 @@ def _like_default(vm: VM, p: Parameter, noted: Noted | None) -> object:
         return _or_other(p, default, f"the object `{p.name}`") if made is UNBOUND else made
     if isinstance(default, (Function, Class, Builtin)):
         return _or_other(p, default, f"the function `{p.name}`")
+    if isinstance(default, (Range, SliceValue, bytes, EllipsisType)):
+        return _or_other(p, default, f"`{p.name}`")
     return _annotated(vm, p, noted)
 
 
@@ -235,16 +238,15 @@ def _or_other(p: Parameter, default: object, what: str) -> Guarded:
 
 
 def _item(vm: VM, p: Parameter, position: int, default: object) -> object:
+    """Any value of the kind that an item of the default is; None may be anything else, too."""
     if isinstance(default, (bool, Bool)):
         return E.bool_symbol(f"{p.name}[{position}]")
     if isinstance(default, Expr):
         return vm.inputs.item(p, position)
-    if isinstance(default, tuple):
-        part = Parameter(item_path(p.name, position), p.span, default, has_default=True)
-        vm.inputs.parameters[part.name] = part
-        return tuple(_item(vm, part, k, item) for k, item in enumerate(default))
-    harmless = isinstance(default, float)
-    return Opaque(f"`{p.name}[{position}]`", harmless, given=not harmless)
+    kind = Word if isinstance(default, str) else Parameter
+    part = kind(item_path(p.name, position), p.span, default, has_default=True)
+    vm.inputs.parameters[part.name] = part
+    return initial_value(vm, part)
 
 
 __all__ = ["initial_value"]

@@ -44,9 +44,10 @@ class DeviceMachine(Faults):
         order = self.next_order()
         storage = Storage.made(order, name, shape, dtype, buffer, span, **more)
         storage.loops, storage.path, storage.depth = self.loops, self.path, self.depth
-        # A body that runs again (to confirm a guess about a loop) makes the same tensors again.
+        # A body that runs again (to confirm a guess about a loop) makes the same tensors again. One
+        # that is in other loops by now is another: views of the first name trips of the first ones.
         earlier = self._storages.get(order)
-        if earlier is not None and earlier.span == span and earlier.kind == storage.kind:
+        if earlier is not None and earlier.span == span and _alike(earlier, storage):
             for field_name in Storage.__struct_fields__:
                 setattr(earlier, field_name, getattr(storage, field_name))
             storage = earlier
@@ -93,3 +94,9 @@ class DeviceMachine(Faults):
             self.trace.assumptions.append(Assumption(loop.within, text, None, AssumptionKind.GRID))
         loop = self.trace.grid[axis]
         return loop.index, loop.trips
+
+
+def _alike(earlier: Storage, now: Storage) -> bool:
+    """Whether a tensor is what the same place made before: of the same kind, in the same loops."""
+    before, loops = (tuple(loop.symbol for loop in each.loops) for each in (earlier, now))
+    return earlier.kind == now.kind and before == loops
