@@ -211,8 +211,11 @@ def _ask(walk: Walk, structures: tuple[Structure, ...], runs: int, told: Told) -
         }
         batch = min(_BATCH, runs - told.runs)
         first = -(-batch * left["inside"] // max(sum(left.values()), 1))
-        drawn = list(walk.draw({True: first, False: batch - first}))
-        if not drawn:
+        counts = [{True: first, False: batch - first}, {True: batch, False: 0}]
+        if condition.exact:  # else nothing is said of what is outside
+            counts.append({True: 0, False: batch})
+        drawn = next(filter(None, (list(walk.draw(wanted)) for wanted in counts)), None)
+        if drawn is None:
             return
         tried += len(drawn)
         (found,) = ran([Job(*place, tuple(given for _, given in drawn), structures)], _RUN)

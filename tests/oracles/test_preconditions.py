@@ -118,6 +118,14 @@ def test_kernels_of_every_dialect_are_run() -> None:
     assert totals.counts["outside broken"] >= 10
 
 
+def test_where_one_side_has_few_inputs_the_other_is_tried_more() -> None:
+    totals = Totals()
+    file = FIXTURES / "ppl/bad/silent_choice.py"  # no run shows what is outside
+    told = next(iter(preconditions.disagreements(file, FIXTURES, 16, 0, totals)))
+    assert told.runs == told.answers("inside") == 16
+    assert totals.wrong == []
+
+
 def test_what_is_not_known_is_not_tried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def undecided(request: FileRequest) -> FileResult:
         result = analyze_file(request)
