@@ -319,9 +319,10 @@ def _inexact(blame: Access, name: str) -> str:
 def unwritten_outputs(trace: Trace, target: Target) -> Iterable[Check]:
     """One check per returned tensor and return: every element is written.
 
-    None for a kernel that ends in an error: what it would have stored is not known.
+    None for a kernel that ends in an error whatever its inputs: what it would have stored is not
+    known. For inputs with which it comes to its end an error on the way of others excuses nothing.
     """
-    if trace.dies:
+    if not trace.completes:
         return
     table = index(trace)
     if not trace.generation.returns:

@@ -27,7 +27,7 @@ from verifier.symbolic.trace import Trace
 
 def dropped_tails(trace: Trace, target: Target) -> Iterable[Check]:
     """One check per dimension, of an input or a filled tile, of which only whole tiles are read."""
-    if trace.dies:  # what would have been read after the error is not known
+    if not trace.completes:  # what would have been read after the error is not known
         return
     table = index(trace)
     targets = [uses for uses in table.storages if uses.writes]

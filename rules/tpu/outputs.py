@@ -143,7 +143,7 @@ def _moved(trace: Trace) -> list[_Moved]:
 
 def coverage(trace: Trace, chip: Chip) -> Iterable[Check]:
     """Per declared buffer that the kernel only writes, and way to end: every element is written."""
-    if trace.dies:
+    if not trace.completes:
         return
     moved = _moved(trace)
     storages = {id(item.storage): item.storage for item in moved if item.touch.writes}
@@ -299,7 +299,7 @@ def nothing_stored(event: Wasted, chip: Chip) -> Iterator[Check]:
 
 def early_returns(trace: Trace, chip: Chip) -> Iterable[Check]:
     """Per return: something was stored before it, if the kernel ever stores anything."""
-    if trace.dies or trace.unmodelled:
+    if not trace.completes or trace.unmodelled:
         return
     stores = [item for item in _moved(trace) if item.touch.writes]
     if not stores:

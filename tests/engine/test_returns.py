@@ -36,3 +36,44 @@ def test_an_early_return_without_a_store_is_found(tmp_path: Path) -> None:
 def test_an_early_return_after_a_store_is_fine(tmp_path: Path, before: str, early: str) -> None:
     (kernel,) = check(tmp_path, KERNEL.format(before=before, early=early)).kernels
     assert kernel.status == "verified"
+
+
+TAIL = """
+@nki.jit
+def kernel(x):
+    P, W = x.shape
+    assert P == 8 and x.dtype == nl.float32 and W <= 40
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    for i in range(W // 12):
+        nisa.dma_copy(dst=out[:, 12 * i : 12 * i + 12], src=x[:, 12 * i : 12 * i + 12])
+    if W % 12 > {least}:
+        w = {fault}
+    return out
+"""
+
+
+@pytest.mark.parametrize(
+    "fault", ["[None][0] + 1", "len(3)", "P(3)", "missing", "[P][2]", "'a' + P", "int('x')"]
+)
+@pytest.mark.parametrize(("least", "severity"), [(1, "error"), (0, "warning")])
+def test_an_error_of_other_inputs_hides_no_tail(
+    tmp_path: Path, fault: str, least: int, severity: str
+) -> None:
+    """A column that is left over is lost where more of them end in an error."""
+    result = check(tmp_path, TAIL.format(fault=fault, least=least))
+    (kernel,) = result.kernels
+    assert kernel.precondition is not None and kernel.precondition.exact
+    assert [conjunct.text for conjunct in kernel.precondition.conjuncts] == ["W % 12 == 0"]
+    assert result.diagnostics[0].severity == severity
+
+
+def test_an_error_in_some_trip_hides_no_tail(tmp_path: Path) -> None:
+    text = TAIL.replace("    if W", "        if i == 2:\n            w = [][i]\n    if W")
+    result = check(tmp_path, text.format(fault="None", least=0))
+    (kernel,) = result.kernels
+    assert kernel.status == "violated" or result.diagnostics[0].severity == "error"
+
+
+def test_behind_an_error_of_all_inputs_nothing_is_missed(tmp_path: Path) -> None:
+    result = check(tmp_path, TAIL.format(fault="None", least=0).replace("if W", "P()\n    if W"))
+    assert [finding.rule for finding in result.diagnostics] == ["wrong-type"]

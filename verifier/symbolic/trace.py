@@ -237,5 +237,7 @@ class Trace(Struct):
     calls: int = 0
     #: some path ends in an error of Python's that is reported on its own
     dies: bool = False
+    #: all of it was run, and some path comes to the kernel's end
+    completes: bool = True
     #: what is returned is not known: a value was not followed, or the run ended early
     opaque_return: bool = False

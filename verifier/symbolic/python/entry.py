@@ -170,7 +170,7 @@ def _finished(entry: _Entry) -> Run:
     if late:
         ended = (_how_far(vm), vm.at)
     if not entry.done:
-        trace.dies = True
+        trace.dies, trace.completes = True, False
         if vm.unsettled:
             vm.back_to(vm.unsettled[0])
     vm.checks.extend(doubts(vm))
@@ -339,6 +339,7 @@ class _Entry:
                 vm.exec(definition.body)
             except Ended:
                 alive = False
+        vm.trace.completes = alive or bool(landing.escapes)
         # What narrows the path at the end is known there only.
         rest = vm.path
         last = vm.heap if alive or not landing.escapes else landing.escapes[-1].heap
