@@ -121,6 +121,25 @@ def test_verdicts_stay_when_there_is_no_time_for_the_precondition(
     assert kernel.reasons[-1].message == f"{LATE}: the precondition is not found"
 
 
+def test_violations_are_told_when_there_is_no_time_for_the_precondition(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = TEXT.replace("    assert rows == 88 and columns == 56\n", "")
+    path.write_text(text.replace("        width = 57\n", ""))
+    kernel, _ = analysed(path)
+    assert kernel.status == "conditional"
+
+    def late(*_: object) -> None:
+        raise watchdog.OutOfTimeError
+
+    monkeypatch.setattr(precondition, "of_run", late)
+    kernel, result = analysed(path)
+    assert kernel.late and kernel.status == "violated"
+    told = [d for d in result.diagnostics if d.verdict == "sometimes" and not d.part]
+    assert len(told) == kernel.obligations.violated > 0
+    assert all(d.counterexample for d in told)
+
+
 @pytest.mark.parametrize("share", [Share.DEMAND, Share.ADMIT, Share.DECIDE])
 def test_what_is_cut_leaves_no_precondition_that_is_said_to_suffice(
     share: Share, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -68,7 +68,8 @@ def judgement(case: Case) -> Outcome:
     cut = _late(found.verdicts, clock, unit)
     unsettled = [reason.message for reason in (*found.reasons, *cut)]
     unsettled += dict.fromkeys(call.said for call in run.trace.unmodelled)
-    condition, parts = precondition.not_found(found.verdicts, unsettled)
+    condition = precondition.not_found(found.verdicts, unsettled)
+    parts: frozenset[int] = frozenset()
     advice = precondition.Advice(solver)
     with clock.until(Share.CONDITION):
         condition, parts, advice = precondition.of_run(

@@ -337,25 +337,12 @@ def _bounded_below(fact: Bool) -> Sym | None:
     return symbols[0] if mono == symbols and (positive or fact.kind is E.BoolKind.EQ) else None
 
 
-def not_found(
-    verdicts: Sequence[Verdict], undecided: Sequence[str]
-) -> tuple[report.Precondition, frozenset[int]]:
-    """What there is to say where no time is left for :func:`of_run`: nothing is sufficient."""
-    parts = frozenset(
-        position
-        for position, verdict in enumerate(verdicts)
-        if verdict.kind is VerdictKind.SOMETIMES
-        and verdict.precondition is not None
-        and not verdict.said
-        and not verdict.noted
-    )
+def not_found(verdicts: Sequence[Verdict], undecided: Sequence[str]) -> report.Precondition:
+    """What there is to say where no time is left for :func:`of_run`: nothing is sufficient, and
+    it stands for no violation, each of which is told on its own."""
     texts = tuple(dict.fromkeys(undecided))
-    bugs = (
-        position not in parts and not verdict.noted and verdict.kind in _FAULTS
-        for position, verdict in enumerate(verdicts)
-    )
-    found = report.Precondition(sufficient=False, exact=False, undecided=texts, faulty=any(bugs))
-    return found, parts
+    faulty = any(not verdict.noted and verdict.kind in _FAULTS for verdict in verdicts)
+    return report.Precondition(sufficient=False, exact=False, undecided=texts, faulty=faulty)
 
 
 def _own_name(run: Run, size: str) -> str:
