@@ -2,8 +2,9 @@
 
 A pipeline makes a result in an iteration and takes it some iterations later. Which one a read is
 to take shows where it is in as many iterations as what makes them, so many later: the first read is
-for the first result, the last one for the last. A loop behind the one that makes them, of as many
-iterations, takes them one by one just so. If a stage of the pipeline has filled the place again by
+for the first result, the last one for the last. What is made before the loop, or taken behind it,
+counts with those in it. A loop behind the one that makes them, of as many iterations, takes them
+one by one just so. If a stage of the pipeline has filled the place again by
 then, and nothing has read it before, the result is lost, and what was to read it finds another one.
 
 What is read by anything in between is no loss: sums and states are carried on. What is filled again
@@ -52,6 +53,7 @@ class Awaited:
 
     def checks(self, write: Use) -> Iterator[Check]:
         """Per stage that fills the place of a result again too early."""
+        yield from self._before_loop(write)
         if not write.loops or not self._varies(write, set()):
             return
         made = _trips(write, write)
@@ -76,7 +78,8 @@ class Awaited:
                 continue
             common = flow.shared(read.loops, write.loops)
             if common == depth:
-                age = _later(made, _trips(read, write))
+                taken = _trips(read, write)
+                age = self._with_rest(write, made, taken) or _later(made, taken)
                 if (
                     age
                     and age > 0
@@ -85,6 +88,68 @@ class Awaited:
                     yield _Waiting(read, age)
             elif common == depth - 1 and self._one_by_one(read, write, made):
                 yield _Waiting(read, None)
+
+    def _with_rest(self, write: Use, made: _Trips, taken: _Trips | None) -> int | None:
+        """How many iterations later a read begins that ends with the loop, if as many reads behind
+        the loop take the last results."""
+        if taken is None or taken.last is not made.last:
+            return None
+        age, depth, loop = taken.first - made.first, len(write.loops) - 1, write.loops[-1]
+        if not age.is_const or not 1 <= age.const <= MOST_TURNS:
+            return None
+        held = {id(fact) for fact in write.path}
+        rest = [
+            read
+            for read in self.table.reads
+            if read.order > write.order
+            and read.loops == write.loops[:depth]
+            and all(id(fact) in held for fact in read.path)
+        ]
+        for left in reversed(range(age.const)):
+            place = kit.moved(write.tensor, E.Substitution({loop.symbol: made.last - left}))
+            found = (n for n, it in enumerate(rest) if kit.holds_all(self.chip, place, it.tensor))
+            at = next(found, None)
+            if at is None:
+                return None
+            rest = rest[at + 1 :]
+        return age.const
+
+    def _before_loop(self, write: Use) -> Iterator[Check]:
+        """Of the first result, made before a loop that makes the others, each an iteration ahead of
+        what takes it."""
+        depth = len(write.loops)
+        for other in self.table.writes:
+            alike = (other.operation.name, other.touch.role)
+            if alike != (write.operation.name, write.touch.role) or other.order < write.order:
+                continue
+            if len(other.loops) != depth + 1 or flow.shared(other.loops, write.loops) != depth:
+                continue
+            start = E.Substitution({other.loops[-1].symbol: E.const(0)})
+            made, found = _trips(other, write), flow.at(other, start)
+            if made is None or found is None or made.first is not E.const(0):
+                continue
+            if not kit.fills_all(self.chip, found.tensor, write.tensor):
+                continue
+            later = Next(other, 0, found.facts)
+            read = next(self._one_later(other, made, write, start), None)
+            if read is None or not self._early(later, _Waiting(read, 0)):
+                continue
+            if self._varies(other, set()):
+                reads = [self._read(write, it) for it in self.results.may_read(write, later)]
+                yield told(write, later, E.or_(*reads), read)
+                return
+
+    def _one_later(
+        self, other: Use, made: _Trips, first: Use, start: E.Substitution
+    ) -> Iterator[Use]:
+        """What takes a first result in the first iteration, and the others one iteration later."""
+        for read in self.table.reads:
+            if read.loops == other.loops and read.order > other.order:
+                taken = _trips(read, first)
+                if taken is None or taken.first is not made.first:
+                    continue
+                if taken.last - made.last is E.const(1) and self._takes(read, first, start):
+                    yield read
 
     def _one_by_one(self, read: Use, write: Use, made: _Trips) -> bool:
         """Whether another loop takes the results one by one, behind the loop that makes them."""
