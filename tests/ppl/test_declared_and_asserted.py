@@ -26,7 +26,7 @@ def copied(out_ptr, x_ptr, rows{annotation}):
 """
 _PLAIN = {"out": "20", "given": "20", "declared": "20", "annotation": "", "before": "pass"}
 _ROWS = {**_PLAIN, "out": "R", "given": "R", "declared": "rows"}
-_STATIC = {"before": "pl.static_assert(rows <= 64)"}
+_STATIC = {"before": "pl.core.static_assert(rows <= 64)"}
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ _STATIC = {"before": "pl.static_assert(rows <= 64)"}
         # the compiler asks it before there is a kernel, of what it knows, and ends with the rest
         ({**_ROWS, **_STATIC, "annotation": ": pl.constexpr"}, ""),
         ({**_ROWS, **_STATIC}, "warning"),
-        ({**_ROWS, "before": "pl.device_assert(rows <= 64)"}, "error"),
+        ({**_ROWS, "before": "pl.core.device_assert(rows <= 64)"}, "error"),
     ],
 )
 def test_check_and_replay(changes: dict[str, str], faulty: str, tmp_path: Path) -> None:

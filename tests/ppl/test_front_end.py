@@ -15,6 +15,7 @@ import ppl.language as pl
 from ppl.language import static_range as unrolled
 
 BLOCK = 64
+(ROWS, _), COLUMNS = (7, 2), pl.constexpr(9)
 WRAPPED = pl.constexpr(64)
 SHAPE = (1, 50, 1, 70)
 again = pl.static_range
@@ -70,6 +71,10 @@ _ADDED = "\npl.tiu.fadd(x, x, y)"
         ("for i in reversed(range(3)):\n    pl.tiu.fadd(x, x, 1.0)", False),
         ("a = max(m, 3) - min(k, m)", True),
         ("a = min(m, k, 3)", False),
+        # numbers of the file as they are, bound singly or among others
+        ("a = min(BLOCK, m)", False),
+        ("a = min(ROWS, m)", False),
+        ("a = min(COLUMNS, m)", True),
         ("a = min(1.5, 2.5)", False),
         ("a = min(m, 3, key=None)", False),
         ("print(m)", True),

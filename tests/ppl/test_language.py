@@ -258,9 +258,10 @@ def test_every_described_function_is_found_by_its_name() -> None:
         assert isa.find(name.removeprefix(isa.PREFIX)) is instruction
         names = isa.signature(instruction).names
         assert names and len(set(names)) == len(names), name
-    short = {"dot": "fmm2", "max": "maximum", "fmul": "fmul"}
+    short = {"fmm2": "fmm2", "max": "maximum", "fmul": "fmul"}
     for given, meant in short.items():
         assert isa.of_package(given) is isa.find(f"tiu.{meant}")
+    assert isa.of_package("dot") is None and isa.find("tiu.dot") is isa.find("tiu.fmm2")
     assert isa.of_package("load") is isa.find("dma.load")
     assert isa.of_package("move") is isa.find("sdma.move")
 
@@ -377,3 +378,25 @@ def test_a_mode_that_there_is_not_is_not_taken_for_another(
     found = check(tmp_path, MISSPELT.replace(name, other, 1), "bm1684x")
     assert found.kernels[0].status == "violated"
     assert "ppl-unknown-name" in {d.rule for d in found.diagnostics}
+
+
+@pytest.mark.parametrize(
+    "call, known",
+    [
+        ("pl.static_assert(True)", False),
+        ("pl.static_print(3)", False),
+        ("pl.device_print(3)", False),
+        ("pl.device_assert(True)", False),
+        ("pl.get_stride(1, 2, 3, 4, pl.TPU_ALIGN, 0, 16)", False),
+        ("pl.core.static_assert(True)", True),
+        ("pl.core.static_print(3)", True),
+        ("print(3)", True),
+    ],
+)
+def test_what_the_modules_of_the_language_do_not_hand_on(
+    tmp_path: Path, call: str, known: bool
+) -> None:
+    first = "    target = pl.gtensor"
+    assert first in MISSPELT
+    found = check(tmp_path, MISSPELT.replace(first, f"    {call}\n{first}", 1), "bm1684x")
+    assert rules(found) == ({} if known else {"ppl-unknown-name": "always"})

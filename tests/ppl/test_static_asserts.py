@@ -20,7 +20,7 @@ def copied(out_ptr, x_ptr, rows, block: pl.constexpr):
     last = 0
     if rows > 3:
         last = 7
-    pl.static_assert({asserted})
+    pl.core.static_assert({asserted})
     shape = [1, 20, 1, 40]
     source = pl.gtensor(shape, pl.GLOBAL, x_ptr)
     result = pl.gtensor(shape, pl.GLOBAL, out_ptr)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final, cast
 
 from msgspec import Struct
@@ -232,19 +232,30 @@ def _is_plain(statements: Sequence[ast.stmt], name: str) -> bool:
     bound: list[ast.expr | None] = []
     for node in statements:
         if isinstance(node, ast.Assign):
-            targets = node.targets
-            value: ast.expr | None = node.value
+            for target in node.targets:
+                bound.extend(_parts(target, node.value, name))
         elif isinstance(node, (ast.AnnAssign, ast.AugAssign)):
-            targets, value = [node.target], node.value
-        else:
-            continue
-        if any(isinstance(target, ast.Name) and target.id == name for target in targets):
-            bound.append(value)
+            bound.extend(_parts(node.target, node.value, name))
     kinds = (ast.Constant, ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop)
     return bool(bound) and all(
         value is not None and all(isinstance(each, kinds) for each in ast.walk(value))
         for value in bound
     )
+
+
+def _parts(target: ast.expr, value: ast.expr | None, name: str) -> Iterator[ast.expr | None]:
+    """What an assignment binds a name to; None: a part of what is not written out."""
+    if isinstance(target, ast.Name):
+        if target.id == name:
+            yield value
+    elif isinstance(target, (ast.Tuple, ast.List)):
+        written = isinstance(value, (ast.Tuple, ast.List)) and len(value.elts) == len(target.elts)
+        spread = any(isinstance(n, ast.Starred) for n in ast.walk(target))
+        values = value.elts if written and not spread else [None] * len(target.elts)
+        for each, part in zip(target.elts, values, strict=True):
+            yield from _parts(each, part, name)
+    elif isinstance(target, ast.Starred):
+        yield from _parts(target.value, None, name)
 
 
 def _named(vm: VM, module: Module) -> Named:

@@ -66,9 +66,8 @@ HOST: Final[frozenset[str]] = frozenset(
     {
         "get_core_index", "get_core_num", "get_group_index", "get_group_num",
         "get_block_index", "get_block_num", "lane_num", "get_eu_num", "get_nic", "cdiv", "align",
-        "aligned_stride_4d", "get_stride", "make_tensor", "gtensor",
-        "make_gtensor_permute", "get_scalar_dtype", "device_print", "static_print",
-        "static_assert", "device_assert", "static_range", "constexpr", "quick_pooling", "pooling2",
+        "aligned_stride_4d", "make_tensor", "gtensor", "make_gtensor_permute",
+        "get_scalar_dtype", "static_range", "constexpr", "quick_pooling", "pooling2",
         "exp_no_overflow", "sigmoid_fp32", "prelu", "relu", "flog", "mish_f32", "pow_f32",
         "softplus_f32", "softsign_fp32", "sqrt_fp32", "fsin", "fcos", "farcsin", "farccos", "ftan",
         "fcot", "sinh_fp32", "cosh_fp32", "tanh_fp32", "arcsinh_fp32", "arccosh_fp32",
@@ -76,6 +75,12 @@ HOST: Final[frozenset[str]] = frozenset(
         *(i.short for i in isa.CONTROL.values()),
     }
 )  # fmt: skip
+
+#: functions of modules of ``ppl.language`` that it does not hand on: there is no ``pl.name``
+_OF_MODULES: Final[dict[str, frozenset[str]]] = {
+    "core": frozenset({"device_assert", "device_print", "static_assert", "static_print"}),
+    "utils": frozenset({"get_stride"}),
+}
 
 _ENGINES: Final = ("tiu", "dma", "sdma", "hau")
 
@@ -98,9 +103,11 @@ def attribute(owner: ApiRef, attr: str) -> object | None:
     if owner.name in _ENGINES:
         found = isa.find(f"{owner.name}.{attr}")
         return _function(found) if found is not None else value(attr)
+    if attr in _OF_MODULES.get(owner.name, ()):
+        return ApiRef(f"pl.{attr}", "ppl")
     if owner.name != "pl":
         return None
-    if attr in _ENGINES:
+    if attr in _ENGINES or attr in _OF_MODULES:
         return ApiRef(attr, "ppl")
     known = value(attr)
     if known is not None:
@@ -123,11 +130,11 @@ _UNFOLLOWED: Final[dict[str, frozenset[str]]] = {
     ),
     "pl": frozenset(
         {
-            "PPL_MAX_TENSOR_NUMEL", "array_type", "block_type", "core", "dtype", "float8e4b15",
+            "PPL_MAX_TENSOR_NUMEL", "array_type", "block_type", "dtype", "float8e4b15",
             "function_type", "math", "mtype", "pair_uniform_to_normal", "pfp8e4b15_t", "philox",
             "philox_impl", "pointer_type", "pvoid_t", "rand", "rand4x", "randint", "randint4x",
             "randn", "randn4x", "random", "ravel", "semantic", "sigmoid", "softmax", "standard",
-            "swizzle2d", "tensor", "uint32_to_uniform_float", "utils", "wrap_func",
+            "swizzle2d", "tensor", "uint32_to_uniform_float", "wrap_func",
         }
     ),
     **dict.fromkeys(

@@ -51,9 +51,15 @@ def find(name: str) -> Instruction | None:
     return INSTRUCTIONS.get(_ALIASES.get(full, full))
 
 
+#: names that the package of a function alone has for it
+_OWN_NAMES: Final = frozenset({"dot", "fma"})
+
+
 def of_package(name: str) -> Instruction | None:
     """What ``pl.name`` is: the packages are imported into ``pl`` one after another, so that a name
-    of several is that of the last one."""
+    of several is that of the last one; second names they do not hand on."""
+    if name in _OWN_NAMES:
+        return None
     each = (find(f"{engine}.{name}") for engine in ("hau", "sdma", "tiu", "dma"))
     return next((found for found in each if found is not None), None)
 
