@@ -284,3 +284,26 @@ def test_declared_for_nothing(tmp_path: Path, body: str, used: bool) -> None:
     result = check(tmp_path, text, "bm1684x")
     found = [(d.rule, d.severity) for d in result.diagnostics if d.rule == "ppl-unused-tensor"]
     assert found == ([] if used else [("ppl-unused-tensor", "warning")])
+
+
+_PAIR = "a = [1.0, 2.0]\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "compiled"),
+    [
+        ("pl.tiu.fadd(x, x, a[0])\npl.tiu.fadd(x, x, a[k - 2])", True),
+        ("for i in pl.static_range(4):\n    pl.tiu.fadd(x, x, a[i % 2])", True),
+        ("for i in range(4):\n    pl.tiu.fadd(x, x, a[i % 2])", False),
+        ("for i in pl.static_range(2):\n    j = i\n    pl.tiu.fadd(x, x, a[j])", False),
+        ("pl.tiu.fadd(x, x, a[m % 2])", False),
+        ("b = a[: k - 1]\npl.tiu.fadd(x, x, b[-1])", True),
+        ("j = 1\nb = a[:j]\npl.tiu.fadd(x, x, b[0])", False),
+        ("b = [a, a]\npl.tiu.fadd(x, x, b[1][0])", True),
+        ("b = [a, a]\npl.tiu.fadd(x, x, b[1][m % 2])", False),
+        ("b = [2.0] * k\npl.tiu.fadd(x, x, b[2])", True),
+        ("j = 3\nb = [2.0] * j\npl.tiu.fadd(x, x, b[2])", False),
+    ],
+)
+def test_lists_are_indexed_by_constants(tmp_path: Path, body: str, compiled: bool) -> None:
+    assert _compiled(tmp_path, _PAIR + body) == compiled

@@ -249,9 +249,10 @@ def _parts(target: ast.expr, value: ast.expr | None, name: str) -> Iterator[ast.
         if target.id == name:
             yield value
     elif isinstance(target, (ast.Tuple, ast.List)):
-        written = isinstance(value, (ast.Tuple, ast.List)) and len(value.elts) == len(target.elts)
         spread = any(isinstance(n, ast.Starred) for n in ast.walk(target))
-        values = value.elts if written and not spread else [None] * len(target.elts)
+        values: Sequence[ast.expr | None] = [None] * len(target.elts)
+        if isinstance(value, (ast.Tuple, ast.List)) and not spread:
+            values = value.elts if len(value.elts) == len(values) else values
         for each, part in zip(target.elts, values, strict=True):
             yield from _parts(each, part, name)
     elif isinstance(target, ast.Starred):

@@ -188,6 +188,8 @@ def _asked(vm: VM, node: ir.Expr) -> None:
         _joined(vm, node)
     elif isinstance(node, ir.UnaryOp):
         _unary(vm, node)
+    elif isinstance(node, ir.Subscript):
+        _item(vm, node)
     elif isinstance(node, ir.JoinedStr):
         for part in node.parts:
             if isinstance(part, ir.FormattedValue):
@@ -215,12 +217,28 @@ def _asked(vm: VM, node: ir.Expr) -> None:
 
 def _binary(vm: VM, op: str, left: ir.Expr, right: ir.Expr, span: Span) -> None:
     one, other = constant(vm, left), constant(vm, right)
+    if op == "*" and _is_listed(vm, left):
+        _end(vm, other, span, f"a list as many times as {_run(vm, right).rstrip(',')}")
+        return
     if op == "**":
         _end(vm, E.and_(one, other), span, "a power of what only a run knows", "multiply")
     elif op in ("<<", ">>"):
         shown = "a constant that is shifted by what only a run knows"
         _end(vm, E.or_(E.not_(one), other), span, shown)
     _mixed(vm, left, right)
+
+
+def _item(vm: VM, node: ir.Subscript) -> None:
+    """Lists are Python's own to the front end: an index, or a bound of a slice, is a constant."""
+    if not _is_listed(vm, node.value):
+        return
+    index = node.index
+    bounds = (index.lower, index.upper, index.step) if isinstance(index, ir.SliceExpr) else (index,)
+    for each in bounds:
+        if each is not None and not _is_number(vm, each):
+            what = f"a list that is indexed by {_run(vm, each).rstrip(',')}"
+            help = "use a counter of `static_range` itself: what is assigned is a value of the run"
+            _end(vm, constant(vm, each), each.span, what, help)
 
 
 def _compared(vm: VM, node: ir.Compare) -> None:
@@ -399,6 +417,17 @@ def _is_list(vm: VM, node: ir.Expr) -> bool:
     return isinstance(node, ir.Name) and isinstance(vm.scope().names.get(node.id), Ref)
 
 
+def _is_listed(vm: VM, node: ir.Expr) -> bool:
+    """Whether it is a list or a tuple of Python for certain."""
+    if isinstance(node, ir.Name):
+        local = node.id in vm.scope().local
+        value = vm.eval(node) if not local else vm.scope().names.get(node.id, UNBOUND)
+        return all(isinstance(each, (Ref, tuple)) for _, each in _cases(value))
+    if isinstance(node, ir.Subscript) and isinstance(node.index, ir.Const):
+        return _is_listed(vm, node.value) and isinstance(vm.eval(node), (Ref, tuple))
+    return isinstance(node, (ir.ListExpr, ir.TupleExpr))
+
+
 def _type(value: object) -> type | None:
     """Of a number; None: it is none, or nobody knows."""
     if isinstance(value, (bool, Bool)):
@@ -434,7 +463,8 @@ def _has_any(vm: VM, part: ir.Expr) -> bool:
     """Whether an expression has operators at all."""
     key = ("operators in", part.span)
     if key not in vm.memo:
-        kinds = (ir.BinOp, ir.Compare, ir.BoolOp, ir.UnaryOp, ir.JoinedStr, ir.Call, ir.Attribute)
+        operators = (ir.BinOp, ir.Compare, ir.BoolOp, ir.UnaryOp, ir.Subscript)
+        kinds = (*operators, ir.JoinedStr, ir.Call, ir.Attribute)
         vm.memo[key] = any(isinstance(node, kinds) for node in ir.own((part,)))
     return vm.memo[key] is True
 
