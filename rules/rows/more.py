@@ -166,6 +166,15 @@ ROWS: Final = (
         "beta1",
         "trn1",
     ),
+    Row(
+        "reduce-axes",
+        "RED08",
+        "a: float32[24, 4, 7]",
+        "float32[24, {{7||4}}]",
+        "nl.store(out, nisa.tensor_reduce(np.add, a_t, axis=({{1||2}},)))",
+        "beta1",
+        "trn1",
+    ),
     _row(
         "target-feature",
         "QMX01",

@@ -49,9 +49,10 @@ def _reduce_axes(op: Operation, target: Target) -> Iterator[Check]:
         help=("transpose first, or reduce over partitions with a matmul by ones",),
     )
     old = not op.generation.at_least(rule.before)
-    # axis 1 stood for the last axis (NKI-RED02); the compiler of Beta 1 reorders free axes for
-    # functions of the language
-    if old and (not rule.loosely or axes == {1}):
+    # for a time axis 1 stood for the last axis (NKI-RED02); the compiler of Beta 1 reorders free
+    # axes for functions of the language
+    last = rule.one and op.generation.at_least(rule.one) and axes == {1}
+    if old and (not rule.loosely or last):
         return
     trailing = frozenset(range(view.rank - len(axes), view.rank))
     yield check(

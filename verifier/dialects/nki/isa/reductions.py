@@ -87,7 +87,7 @@ TENSOR_REDUCE: Final = Instruction(
     indirection=indirect("dst data", "data"),
     footprint=Footprint(reads=(folded_over("data", "axis"),), writes=written("dst")),
     result=Reduced("data"),
-    reduces=Reduction("NKI-RED01", "0.3", "NKI-RED08"),
+    reduces=Reduction("NKI-RED01", "0.3", "NKI-RED08", one="0.2"),
 )
 
 TENSOR_SCALAR_REDUCE: Final = Instruction(
