@@ -499,4 +499,5 @@ def test_a_kernel_that_ends_in_an_error_is_not_judged_by_what_it_left_undone() -
     rules = (unwritten_outputs, dropped_tails, oversized_tiles)
     assert all(verdicts(rule, kernel.trace) for rule in rules)
     kernel.trace.dies = True
+    kernel.trace.completes = False
     assert not any(list(rule(kernel.trace, TARGETS["trn2"])) for rule in (*rules, some_output))

@@ -61,7 +61,7 @@ def test_a_tuple_has_its_length() -> None:
     assert isinstance(found, tuple) and len(found) == 4
     assert isinstance(found[0], E.Expr) and isinstance(found[1], E.Bool)
     assert isinstance(found[2], Opaque) and found[2].harmless
-    assert isinstance(found[3], Opaque) and not found[3].harmless
+    assert isinstance(found[3], Parameter) and found[3].default == "a"
 
 
 def test_what_nothing_is_said_about_is_the_parameter() -> None:
