@@ -193,6 +193,8 @@ class PplDialect(PlainDialect):
         """What the front end makes of its text."""
         if not machine.importing and stmt.span not in self._dropped:
             self._visits.before(machine, stmt)
+            if isinstance(stmt, ir.For):
+                frontend.looped(machine, stmt)
 
     def assigned(self, machine: VM, stmt: ir.Assign) -> None:
         """Names are values of the device, lists, texts, dtypes or None."""

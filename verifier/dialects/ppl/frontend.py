@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from verifier.dialects.ppl.binding_times import Stage
-from verifier.dialects.ppl.compiling import is_constant, known, rejected
+from verifier.dialects.ppl.compiling import is_constant, is_loop, known, rejected
 from verifier.source import ir
 from verifier.source.ir import Span
 from verifier.source.project import Module
@@ -277,8 +277,6 @@ def scan(vm: VM, definition: ir.FunctionDef) -> frozenset[Span]:
     """
     debug, dropped = _debug(definition), set[Span]()
     for node in ir.own(definition.body):
-        if isinstance(node, ir.For):
-            _loop(vm, node)
         if isinstance(node, ir.Assert) and not debug:
             dropped.add(node.span)
             vm.check(
@@ -296,14 +294,21 @@ def scan(vm: VM, definition: ir.FunctionDef) -> frozenset[Span]:
     return frozenset(dropped)
 
 
-def _loop(vm: VM, node: ir.For) -> None:
+def looped(vm: VM, node: ir.For) -> None:
+    """The body of a loop of the device is visited twice; of one that is unrolled, in each trip."""
+    if is_loop(vm, node, unrolled=True):
+        return
+    made: set[str] = set()  # anew in each visit
     for inner in ir.own(node.body):
+        if isinstance(inner, ir.Assign):
+            made.update(each.id for each in inner.targets if isinstance(each, ir.Name))
         call = inner.value if isinstance(inner, ir.ExprStmt) else None
         if (
             isinstance(call, ir.Call)
             and isinstance(call.func, ir.Attribute)
             and call.func.attr in _MUTATORS
             and isinstance(call.func.value, ir.Name)
+            and call.func.value.id not in made
         ):
             vm.check(
                 "ppl-loop-side-effect",
@@ -323,6 +328,7 @@ __all__ = [
     "enter",
     "guard",
     "inner_count",
+    "looped",
     "prepare",
     "scan",
     "settles",
