@@ -63,7 +63,7 @@ class OpaqueOf(Opaque, frozen=True):
     interval: tuple[float, float] | None = None
 
 
-class Mark(Opaque, frozen=True):
+class Noted(Opaque, frozen=True):
     """What a test framework notes of a test until it collects them: ``pytest.mark.slow``.
 
     As a decorator it ``leaves`` what it is given, or makes something of it that only the framework

@@ -15,7 +15,7 @@ from verifier.symbolic.python.kinds import external
 from verifier.symbolic.python.model import Builtin, Class, Function, HostType
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.trace import LedgerKind
-from verifier.symbolic.values import ApiRef, ExternalRef, Mark, Opaque
+from verifier.symbolic.values import ApiRef, ExternalRef, Noted, Opaque
 
 #: decorators of kernels, which leave a function what it is, as far as a trace can tell
 _OF_KERNELS: Final = frozenset(
@@ -84,7 +84,7 @@ def _applied(vm: VM, decorator: Decorator, made: object) -> object:
         return _kept(vm, made)
     if isinstance(value, (Function, Builtin, Class, HostType)) or vm.box(value) is not None:
         return vm.call(value, (made,), span=node.span)
-    if isinstance(value, Mark):
+    if isinstance(value, Noted):
         return made if value.leaves else Opaque(f"what {value.reason} makes of it")
     if isinstance(value, ApiRef):
         return _kept(vm, made)

@@ -17,7 +17,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.pretty import pretty
 from verifier.symbolic.python import floatbounds
-from verifier.symbolic.python.integers import COMPARE, bounded_unknown
+from verifier.symbolic.python.integers import COMPARE, DIVISIONS, bounded_unknown
 from verifier.symbolic.python.magnitudes import EXACT, OVERFLOW, within
 from verifier.symbolic.python.terms import as_formula
 from verifier.symbolic.python.vm import VM
@@ -84,7 +84,7 @@ def operator(vm: VM, op: str, left: object, right: object, span: Span) -> object
         if isinstance(value, Expr):
             quotient(vm, value, E.const(1), span)
     a, b = as_ratio(left), as_ratio(right)
-    if a is not None and b is not None and op not in ("//", "%"):
+    if a is not None and b is not None and op not in DIVISIONS:
         if _rounds_once(op, a, b):  # as a quotient of integers does
             return _result(op, a, b)
         if _dyadic(a) and _dyadic(b):

@@ -34,9 +34,9 @@ from verifier.symbolic.values import (
     ExternalRef,
     IndexTensor,
     Managed,
-    Mark,
     Missing,
     ModuleRef,
+    Noted,
     Opaque,
     OpaqueOf,
     Ref,
@@ -292,12 +292,12 @@ def _worse(value: Opaque, other: object) -> Opaque:
     return other if isinstance(other, Opaque) and value.harmless else value
 
 
-def mark(value: object) -> Mark | None:
+def mark(value: object) -> Noted | None:
     """What a name of a test framework notes of a test that it decorates; None: it notes nothing."""
     found = _MARKS.fullmatch(value.path) if isinstance(value, ExternalRef) else None
     if found is None:
         return None
-    return Mark(f"`{found[0]}`", harmless=True, leaves=found["left"] is not None)
+    return Noted(f"`{found[0]}`", harmless=True, leaves=found["left"] is not None)
 
 
 class ExternalKind(Kind[VM]):

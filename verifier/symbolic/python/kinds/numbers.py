@@ -21,7 +21,7 @@ from verifier.symbolic.python.concrete import (
     to_host,
 )
 from verifier.symbolic.python.heap import UNBOUND
-from verifier.symbolic.python.integers import nonzero
+from verifier.symbolic.python.integers import DIVISIONS, nonzero
 from verifier.symbolic.python.kind import Kind
 from verifier.symbolic.python.lifting import lifted
 from verifier.symbolic.python.model import BoundBuiltin, Builtin, HostType
@@ -75,7 +75,7 @@ def arithmetic(vm: VM, op: str, left: object, right: object, span: Span) -> obje
         return NotImplemented
     a, b = to_host(vm, left), to_host(vm, right)
     if a is not SYMBOLIC and b is not SYMBOLIC:
-        whole = op in ("//", "%")
+        whole = op in DIVISIONS
         if whole and (isinstance(a, complex) or isinstance(b, complex)):
             return NotImplemented
         if (whole or op == "/") and b == 0:
@@ -129,7 +129,7 @@ def _logic(op: str, left: object, right: object) -> Bool:
 def _inexact(vm: VM, op: str, left: object, right: object, span: Span) -> object:
     """An operator with a float or complex operand, where something is symbolic."""
     if isinstance(left, complex) or isinstance(right, complex):
-        if op in ("//", "%"):
+        if op in DIVISIONS:
             return NotImplemented
         if op == "/":
             floatbounds.divides(vm, right, span)
