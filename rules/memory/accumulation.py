@@ -19,6 +19,7 @@ from rules.memory.cases import (
     covered,
     depends_on,
     dominates,
+    other_element,
     preceding,
     renewed,
 )
@@ -69,6 +70,7 @@ def accumulation_protocol(trace: Trace, target: Target) -> Iterable[Check]:
         for access in uses.writes:
             if is_matmul(access.operation) and access.operation.adds:
                 yield from _foreign(access, uses, target)
+                yield from _in_part(access, uses, target)
                 yield from _stale(access, uses, target)
 
 
@@ -195,6 +197,63 @@ def _foreign_check(
         notes=(Note(write.operation.span, f"`{name}` is written by `{what}` here"),),
         help=(help_text,),
         severity=wrong.severity,
+        exact=exact,
+        reason="" if exact else f"where `{name}` was written is not known exactly",
+        path=access.path,
+        order=access.order,
+    )
+
+
+# -- sums of one region, members of another ----------------------------------------------
+
+
+def _in_part(access: Access, uses: Uses, target: Target) -> Iterator[Check]:
+    """With ``accumulate=None`` a matmul goes on with a sum everywhere, or begins one everywhere.
+
+    Of any two of its elements: what it adds to at the first, it adds to at the second.
+    """
+    wrong = fault(Content.PART, _effect(access), target, uses.storage.name)
+    if wrong is None:
+        return
+    name = uses.storage.name
+    foreign = [write for write in uses.writes if not is_tensor_engine(write.operation)]
+    second = other_element(access.view)
+    there = (*(axis.within for axis in second.axes), second.mask)
+    known = Known((*access.path, *access.ranges, *there), access.loops)
+    begun: tuple[Bool, bool] | None = None
+    parts: list[Bool] = []
+    exact, first = access.view.exact, None
+    for level, found in (way for old in _sums(uses) for way in preceding(old, access)):
+        if contains(found.view, access.view):
+            continue  # where it went on, it was everywhere
+        gone, sure = renewed(access, foreign, found, level)
+        if gone is E.TRUE:
+            continue
+        if begun is None:
+            ways = (way for write in uses.writes for way in before(write, access))
+            formula, covers, _ = covered(ways, second, known)
+            begun = formula, covers
+        if begun[0] is E.TRUE:
+            return
+        if len(parts) == _MOST_WAYS:
+            parts, exact = [E.FALSE], False
+            break
+        first = first or found.access
+        parts.append(E.or_(*(E.not_(fact) for fact in found.ranges), gone, begun[0]))
+        exact = exact and sure and begun[1]
+    if first is None:
+        return
+    where = element(access.view)
+    yield Check(
+        predicate=E.and_(*parts),
+        span=access.span,
+        text=wrong.text,
+        message=wrong.message,
+        facts=(wrong.fact,),
+        given=tuple(dict.fromkeys((*access.ranges, *there, *where.given))),
+        values=where.values,
+        notes=(Note(first.operation.span, "the sum is begun here"),),
+        help=("write apart what is summed apart, or begin each sum with accumulate=False",),
         exact=exact,
         reason="" if exact else f"where `{name}` was written is not known exactly",
         path=access.path,

@@ -156,6 +156,13 @@ def _substituted(
     )
 
 
+def other_element(view: View) -> View:
+    """The same elements under axis symbols of their own: any element beside that one."""
+    table = {axis.symbol: E.fresh("t", 0, axis.symbol.hi, E.Origin.AXIS) for axis in view.axes}
+    none = E.Substitution({})
+    return _substituted(view, E.Substitution(table), none, table)
+
+
 def depends_on(access: Access, loops: Sequence[Loop]) -> bool:
     """Whether where or when the access happens depends on the index of one of the loops."""
     wanted = {loop.symbol.id for loop in loops}
@@ -683,6 +690,7 @@ __all__ = [
     "dominates",
     "given",
     "narrowed",
+    "other_element",
     "preceding",
     "quotient",
     "renewed",

@@ -2,8 +2,10 @@
 
 The Tensor Engine keeps a flag per location. A multiplication that overwrites begins a sum; one that
 adds demands a sum to go on with; one with ``accumulate=None`` overwrites where no sum was begun,
-and adds where one was, be it finished or not. The symbolic check asks for the content on each way
-in which an access may come before another; a run keeps it per location.
+and adds where one was, be it finished or not. It is to do one of the two at all of its locations:
+what goes on with a sum in a part of them and begins one in the others is of another region than the
+sum. The symbolic check asks for the content on each way in which an access may come before another;
+a run keeps it per location.
 """
 
 from __future__ import annotations
@@ -46,6 +48,13 @@ def fault(
             "NKI-MMU25",
             f"a matmul that overwrites `{name}` comes before one that adds to it",
             f"the first matmul into `{name}` adds to what was there before",
+        )
+    if content is Content.PART and effect is Effect.FIRST_SETS:
+        return Fault(
+            "NKI-MMU28",
+            f"the matmuls of a sum in `{name}` write one region",
+            f"this matmul goes on with a sum in a part of what it writes to `{name}`, and begins "
+            "one in the rest",
         )
     if content is Content.USED and effect is Effect.FIRST_SETS:
         return Fault(

@@ -35,6 +35,7 @@ CONTENTS: Final = tuple(Content)
 NOTHING: Final = CONTENTS.index(Content.NOTHING)
 SUM: Final = CONTENTS.index(Content.SUM)
 USED: Final = CONTENTS.index(Content.USED)
+PART: Final = CONTENTS.index(Content.PART)
 
 #: tensors with more elements keep no record of single elements when only shapes are run
 TRACKED: Final = 1 << 26

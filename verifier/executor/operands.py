@@ -14,7 +14,7 @@ from verifier.executor.access import NotConcreteError, locate, truth
 from verifier.executor.findings import UnsupportedError
 from verifier.executor.flow import Flow, Steps
 from verifier.executor.footprints import Lost
-from verifier.executor.memory import CONTENTS, SUM, Bound, ConcreteStorage, Memory
+from verifier.executor.memory import CONTENTS, NOTHING, PART, SUM, Bound, ConcreteStorage, Memory
 from verifier.executor.offsets import present
 from verifier.executor.regions import Gather, Geometry, positions_of
 from verifier.executor.semantics.casts import NUMPY
@@ -599,10 +599,13 @@ def _check_sums(
 
 
 def _check_sum(machine: ConcreteMachine, steps: Steps, found: Bound) -> None:
-    """What a multiplication adds to (NKI-MMU25 to NKI-MMU27)."""
+    """What a multiplication adds to (NKI-MMU25 to NKI-MMU28)."""
     memory = found.memory
     held = memory.content.at(found.place)
-    for number in (held,) if isinstance(held, int) else np.unique(held):
+    numbers = [held] if isinstance(held, int) else [*np.unique(held)]
+    if NOTHING in numbers and SUM in numbers:
+        numbers.append(PART)
+    for number in numbers:
         if number in steps.fine:
             continue
         content = CONTENTS[int(number)]

@@ -28,6 +28,8 @@ class Content(Enum):
     FOREIGN = "what no multiplication wrote"
     SUM = "a sum"
     USED = "a sum that was read"
+    #: of several locations
+    PART = "a sum in some of them, and none in others"
 
 
 class Held(Struct, frozen=True):

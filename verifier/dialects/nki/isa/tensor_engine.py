@@ -93,7 +93,7 @@ def _column_of_product(call: Call, index: Index) -> Line | None:
 
 
 def _accumulates(call: Call) -> Effect | Bool | None:
-    """What ``accumulate`` says (NKI-MMU25 to NKI-MMU27); Beta 1 sums with ``+=`` only."""
+    """What ``accumulate`` says (NKI-MMU25 to NKI-MMU28); Beta 1 sums with ``+=`` only."""
     if call.api == "beta1":
         return Effect.SETS
     if call.value("accumulate") is None:
