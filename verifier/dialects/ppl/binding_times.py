@@ -154,6 +154,19 @@ class BindingTimes:
             return self.sources(node.value, stage)
         return self._all(_operands(node), stage)
 
+    def is_wrapped(self, node: ast.expr) -> bool:
+        """Whether the front end has a ``constexpr`` object for it for certain, whatever it holds:
+        for literals, parameters that are no value of the run, and names annotated as constants."""
+        if isinstance(node, ast.Constant):
+            return True
+        if not isinstance(node, ast.Name):
+            return False
+        bindings, first = self._reaching(node)
+        if not bindings and not first:
+            return False
+        counted = (b.constant or (b.counter is not None and b.counter.unrolled) for b in bindings)
+        return all(counted) and (node.id in self.given if first else True)
+
     def _all(self, nodes: Iterable[ast.expr], stage: Stage) -> Sources:
         return KNOWN.union(*(self.sources(node, stage) for node in nodes))
 

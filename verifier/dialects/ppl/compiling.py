@@ -53,6 +53,14 @@ def known(vm: VM, span: Span, stage: Stage) -> Knowledge:
     return _knowledge(vm, times.sources(node, stage))
 
 
+def is_wrapped(vm: VM, span: Span) -> bool:
+    """Whether the front end has a ``constexpr`` object, whatever it holds, for the expression at a
+    place of the function that is running."""
+    times = _times(vm, len(vm.frames) - 1)
+    node = None if times is None else _expression(vm, times.function, span)
+    return times is not None and node is not None and times.is_wrapped(node)
+
+
 def _knowledge(vm: VM, sources: Sources) -> Knowledge:
     held = [(source, _holds(vm, source)) for source in sorted(sources, key=_order)]
     missing = [name for (_, name), condition in held if condition is not E.TRUE]
@@ -339,6 +347,7 @@ __all__ = [
     "constant_block",
     "is_constant",
     "is_loop",
+    "is_wrapped",
     "known",
     "known_before",
     "makes_constant",

@@ -15,6 +15,7 @@ from verifier.dialects.ppl import (
     regions,
     tensors,
     visiting,
+    wrapped,
 )
 from verifier.dialects.ppl.binding import bind
 from verifier.dialects.ppl.emission import perform
@@ -88,6 +89,8 @@ class PplDialect(PlainDialect):
         if handler is not None:
             if api.name == "pl.gtensor" and call.target_name is None:
                 self._unnamed.add(call.span)
+            if isinstance(machine, VM):
+                wrapped.given_all(machine, api.name, call)
             return handler(machine, call)
         instruction = isa.find(api.name)
         if instruction is None:
@@ -97,6 +100,9 @@ class PplDialect(PlainDialect):
         if not bound.complete:
             return Opaque(f"the result of {call.text} without its arguments")
         self._inline(machine, instruction, call)
+        if isinstance(machine, VM):
+            for name, operand in bound.operands.items():
+                wrapped.given(machine, api.name, name, operand.span, operand.value)
         return perform(machine, instruction, bound, call)
 
     def _inline(self, machine: Machine, instruction: Instruction, call: Call) -> None:
@@ -125,6 +131,8 @@ class PplDialect(PlainDialect):
 
     def view_method(self, machine: Machine, view: View, method: str, call: Call) -> object | None:
         """``sub_view``, ``view``; None if there is no such method."""
+        if isinstance(machine, VM):
+            wrapped.given_all(machine, f"tensor.{method}", call)
         found = tensors.method(machine, view, method, call)
         if found is None and names.is_missing("tensor", method):
             meant = names.suggestion("tensor", method)

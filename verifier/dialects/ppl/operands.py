@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from verifier.dialects.ppl import isa
+from verifier.dialects.ppl import isa, wrapped
 from verifier.dialects.ppl.binding_times import Stage
 from verifier.dialects.ppl.compiling import is_loop, known, plain_global, rejected
 from verifier.source import ir
@@ -56,6 +56,11 @@ def before(vm: VM, stmt: ir.Stmt) -> None:
         if _has_any(vm, part):
             for node in _reached(vm, part):
                 _asked(vm, node)
+                wrapped.before(vm, node)
+    if isinstance(stmt, ir.Return):
+        wrapped.returned(vm, stmt)
+    elif isinstance(stmt, ir.Assign):
+        wrapped.taken_apart(vm, stmt)
     if isinstance(stmt, ir.AugAssign) and isinstance(stmt.target, ir.Name):
         _binary(vm, stmt.op, stmt.target, stmt.value, stmt.span)
     elif isinstance(stmt, ir.While):
