@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final, TypeGuard
 
 from msgspec.structs import replace
@@ -21,9 +21,11 @@ from verifier.engine.memo import Outcome
 from verifier.engine.verdicts import Discharger
 from verifier.engine.watchdog import Share
 from verifier.report import model as report
+from verifier.source import nodes
 from verifier.source.discovery import KernelEntry, Scanned
 from verifier.source.project import Module
 from verifier.symbolic import expr as E
+from verifier.symbolic.trace import AssumptionKind, LedgerKind, Trace
 
 _BUILTINS: Final = frozenset((*dir(builtins), "__file__", "__name__", "__doc__", "__spec__"))
 #: with a call of one of these, names may be bound in ways that the text does not show
@@ -31,14 +33,18 @@ _HIDDEN: Final = frozenset({"globals", "exec", "setattr"})
 
 
 def functions(scanned: Scanned) -> list[KernelEntry]:
-    """The top-level functions of a module that no kernel of the run reaches, as far as calls show,
-    and that may be wrong whatever they are given: they call a kernel API, or read a name that is
-    bound nowhere."""
-    module = scanned.module
-    if not scanned.unreached:
+    """The functions of a module that no kernel of the run reaches, as far as calls show, and that
+    may be wrong whatever they are given: they call a kernel API, or read a name that is bound
+    nowhere."""
+    entries = (*scanned.unreached, *scanned.inside)
+    if not entries:
         return []
-    wanted = scanned.device | set(_of_unbound_names(module))
-    return [entry for entry in scanned.unreached if entry.name in wanted]
+    wanted = scanned.device | set(_of_unbound_names(scanned.module))
+    return [
+        entry
+        for entry in entries
+        if entry.name in wanted or (entry.anonymous and entry.name.rpartition(".")[0] in wanted)
+    ]
 
 
 def _of_unbound_names(module: Module) -> Iterator[str]:
@@ -53,9 +59,20 @@ def _of_unbound_names(module: Module) -> Iterator[str]:
                 bound.update(node.names)
             elif isinstance(node, ast.Name) and node.id in _HIDDEN:
                 return
+    for name, function in _outermost(statements, ""):
+        if not _names(function) <= bound:
+            yield name
+
+
+def _outermost(
+    statements: Iterable[ast.stmt], prefix: str
+) -> Iterator[tuple[str, ast.FunctionDef]]:
+    """Functions and methods by their qualified names, without those in other functions."""
     for statement in statements:
-        if isinstance(statement, ast.FunctionDef) and not _names(statement) <= bound:
-            yield statement.name
+        if isinstance(statement, ast.FunctionDef):
+            yield prefix + statement.name, statement
+        elif isinstance(statement, ast.ClassDef):
+            yield from _outermost(statement.body, f"{prefix}{statement.name}.")
 
 
 def _names(function: ast.FunctionDef) -> set[str]:
@@ -77,6 +94,32 @@ def _is_argument(node: ast.AST) -> TypeGuard[ast.arg]:
     return isinstance(node, ast.arg)
 
 
+def _around(statements: Iterable[ast.AST], prefix: str) -> dict[int, str]:
+    """The innermost function or class around each line, by its qualified name: a fault that is
+    come to in several ways is one."""
+    found: dict[int, str] = {}
+    for statement in statements:
+        if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            name = prefix + statement.name
+            found |= dict.fromkeys(range(statement.lineno, (statement.end_lineno or 0) + 1), name)
+            found |= _around(statement.body, f"{name}.")
+        else:
+            inner = (node for node in nodes.below(statement) if not isinstance(node, ast.expr))
+            found |= _around(inner, prefix)
+    return found
+
+
+def _unasserted(trace: Trace) -> None:
+    """Leave out what is asserted of arguments of which nothing is known: it excludes none."""
+    trace.ledger[:] = [e for e in trace.ledger if e.kind is not LedgerKind.ASSUMPTION]
+    trace.assumptions[:] = [
+        a
+        for a in trace.assumptions
+        if a.kind is not AssumptionKind.ASSERT
+        or not any(s.origin in E.OPEN for s in a.condition.free())
+    ]
+
+
 def judgement(case: Case) -> Outcome:
     """Follow a function with arguments of which nothing is known, and report what is wrong with it
     whatever they are."""
@@ -85,6 +128,7 @@ def judgement(case: Case) -> Outcome:
     chosen = report.chosen
     selected = {rule.id for rule in rules if chosen(rule.id, request.select, request.ignore)}
     run = case.other(replace(case.job, opaque=True), clock).run()
+    _unasserted(run.trace)
     fixer = Fixer(case.project, unit.api)
     pending = [
         obligation
@@ -92,12 +136,15 @@ def judgement(case: Case) -> Outcome:
         if obligation.check.predicate is E.FALSE
         and obligation.check.span.path == str(unit.module.path)
     ]
+    within = _around(unit.module.syntax(), "")
     problems = []
     discharger = Discharger(run, case.solver)
     result = discharger.discharge(pending, clock.until(Share.DECIDE))
     for verdict in map(discharger.smallest, result.verdicts):
         if verdict.kind.violated:
             found = diagnostics.build(verdict, run, unit.target.name)
-            problems.append(fixer.attached(replace(found, counterexample=None), verdict))
+            name = within.get(found.span.line, found.kernel)
+            found = replace(found, kernel=name, counterexample=None)
+            problems.append(fixer.attached(found, verdict))
     late = bool(clock.cuts) or run.late
     return Outcome(replace(unit.bare("unknown"), late=late), tuple(report.deduplicate(problems)))

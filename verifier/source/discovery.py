@@ -79,13 +79,15 @@ class Scanned(Struct, frozen=True):
     here (``nki.jit(imported)``) has the path of the module that defines it. What kernels call and
     nobody launches is none, see :mod:`.helpers`. ``unreached`` are the top-level functions that no
     kernel calls, as far as it is seen (of no dialect where the names that they use are all that
-    says what they are for), ``device`` the names of those that call a kernel API, ``helpers`` the
-    decorated ones that are no entry points because kernels call them.
+    says what they are for), ``inside`` the methods, nested functions and lambdas of which the same
+    holds, ``device`` the qualified names of what calls a kernel API, ``helpers`` the decorated ones
+    that are no entry points because kernels call them.
     """
 
     module: Module
     kernels: tuple[KernelEntry, ...]
     unreached: tuple[KernelEntry, ...] = ()
+    inside: tuple[KernelEntry, ...] = ()
     device: frozenset[str] = frozenset()
     helpers: tuple[Helper, ...] = ()
 
@@ -140,13 +142,17 @@ def scan(
         entries += [_entry(module, local, dialect, How.NAMED) for local in asked.values()]
     # what another file names may be called there
     elsewhere = {unit for _, names in mentioned for unit in names}
-    rest = functions.keys() - reached(decorated | wrapped | elsewhere | asked.keys(), sites)
+    come_to = reached(decorated | wrapped | elsewhere | asked.keys(), sites)
+    rest = functions.keys() - come_to
     unreached = [_entry(module, functions[unit], dialect, How.UNREACHED) for unit in rest]
-    device = {site.caller[1] for site in sites if site.device}
+    device = {name for site in sites if site.device for name in (site.caller[1], site.within)}
+    known |= {e.name for e in found.values()}
+    inside = [e for e in visitor.inside(dialect, come_to, others) if e.name not in known]
     return Scanned(
         module,
         tuple(sorted(entries, key=_place)),
         tuple(sorted(unreached, key=_place)) if dialect else (),
+        tuple(sorted(inside, key=_place)) if dialect else (),
         frozenset(device),
         tuple(sorted(judged_there, key=lambda helper: _place(helper.entry))),
     )
@@ -163,6 +169,19 @@ def _nearly(visitor: _Visitor) -> tuple[KernelEntry, ...]:
         for _, local in sorted(_functions(visitor).items())
         if any(isinstance(n, ast.Name) and n.id in missing for n in nodes.walk(local.node))
     )
+
+
+def _said(statements: Iterable[ast.stmt]) -> set[str]:
+    """The names and attributes that a text reads, and its strings."""
+    found: set[str] = set()
+    for node in (each for statement in statements for each in nodes.walk(statement)):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            found.add(node.id)
+        elif isinstance(node, ast.Attribute):
+            found.add(node.attr)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            found.add(node.value)
+    return found
 
 
 def _named(functions: Iterable[Unit], other: Module) -> set[Unit]:
@@ -337,8 +356,10 @@ class _Visitor:
         self.wrapped: list[KernelEntry] = []
         #: what calls are given as a name, by the calls
         self._assigned: dict[ast.AST, str] = {}
-        #: every call, in which unit and scopes
-        self._calls: list[tuple[Unit, ast.expr, list[Scope]]] = []
+        #: every call, in which function and scopes
+        self._calls: list[tuple[str, ast.expr, list[Scope]]] = []
+        #: methods, nested functions and lambdas, in which function or class
+        self._inside: list[tuple[ast.FunctionDef | ast.Lambda, str]] = []
 
     def run(self, statements: Sequence[ast.stmt]) -> None:
         self._block(statements, "", [self.globals])
@@ -390,8 +411,10 @@ class _Visitor:
             if isinstance(node, ast.ClassDef):
                 # Class scopes are invisible to the methods inside; nothing is looked up in them.
                 inner_prefix = f"{prefix}{node.name}."
+            elif isinstance(node, ast.Lambda):
+                self._inside.append((node, prefix))
             elif isinstance(node, ast.Call):
-                self._calls.append((self.unit(prefix), node.func, scopes))
+                self._calls.append((prefix, node.func, scopes))
                 self._call(node, prefix, scopes)
             elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
                 self._assigned[node.value] = node.targets[0].id
@@ -405,6 +428,8 @@ class _Visitor:
         scopes: list[Scope],
     ) -> None:
         wrapper = self._first_wrapper(node.decorator_list, scopes)
+        if prefix and isinstance(node, ast.FunctionDef):
+            self._inside.append((node, prefix))
         if wrapper is not None:
             local = Local(node, prefix + node.name, bool(prefix))
             self.decorated.append(
@@ -429,7 +454,15 @@ class _Visitor:
                 continue
             if isinstance(target.function, ast.Lambda):
                 name = self._assigned.get(node) or self._assigned.get(target.function)
-                entry = _lambda_entry(self.module, target.function, prefix, name, wrapper)
+                entry = _lambda_entry(
+                    self.module,
+                    target.function,
+                    prefix,
+                    name,
+                    wrapper.api.dialect,
+                    How.WRAPPED,
+                    wrapper,
+                )
             else:
                 local, dialect = target.function, wrapper.api.dialect
                 entry = _entry(target.module, local, dialect, How.WRAPPED, wrapper)
@@ -451,7 +484,8 @@ class _Visitor:
     def sites(self, wanted: Collection[Unit]) -> Iterator[CallSite]:
         """The calls of kernel APIs, of the module's own functions and of the ``wanted`` ones."""
         names = {name for _, name in wanted}
-        for caller, func, scopes in self._calls:
+        for prefix, func, scopes in self._calls:
+            caller = self.unit(prefix)
             launched = isinstance(func, ast.Subscript)
             if isinstance(func, ast.Subscript):
                 func = func.value
@@ -462,11 +496,36 @@ class _Visitor:
                 root, last = dotted.partition(".")[0], dotted.rpartition(".")[2]
                 api = self._apis[root]
                 if root not in api.frameworks and last not in api.wrappers[root]:
-                    yield CallSite(caller, None, device=True)
+                    yield CallSite(caller, None, device=True, within=prefix[:-1])
             elif self._may_be(func, scopes, names):
                 target = self._names.function(func, scopes)
                 if target is not None:
                     yield CallSite(caller, (str(target[0].path), target[1].name), launched)
+
+    def inside(
+        self, dialect: str, come_to: Collection[Unit], others: Iterable[Module]
+    ) -> Iterator[KernelEntry]:
+        """The methods, nested functions and lambdas that no kernel comes to: those inside of what
+        it does not come to, and those whose name nothing says.
+
+        Calls lead to functions only; a class or a lambda is come to where its name is said.
+        """
+        said: set[str] = set()
+        for node, prefix in self._inside:
+            said = said or _said(self.module.syntax()).union(*(other.words for other in others))
+            around = prefix.partition(".")[0]
+            name = self._assigned.get(node) if isinstance(node, ast.Lambda) else node.name
+            if isinstance(self.globals.get(around), Local):
+                used = self.unit(prefix) in come_to
+            else:
+                used = not around or around in said
+            if used and (name is None or name in said or name.startswith("__")):
+                continue
+            if isinstance(node, ast.Lambda):
+                yield _lambda_entry(self.module, node, prefix, name, dialect, How.UNREACHED)
+            else:
+                local = Local(node, prefix + node.name, True)
+                yield _entry(self.module, local, dialect, How.UNREACHED)
 
     def _may_be(self, func: ast.expr, scopes: list[Scope], names: Collection[str]) -> bool:
         """Whether a call may be of a function of the module or of one with one of the names."""
@@ -496,7 +555,13 @@ def _entry(
 
 
 def _lambda_entry(
-    module: Module, node: ast.Lambda, prefix: str, name: str | None, wrapper: Wrapper
+    module: Module,
+    node: ast.Lambda,
+    prefix: str,
+    name: str | None,
+    dialect: str,
+    how: How,
+    wrapper: Wrapper | None = None,
 ) -> KernelEntry:
     """A lambda goes by the name that it, or what is made of it, is assigned to."""
     line = module.lines[node.lineno - 1]
@@ -507,10 +572,10 @@ def _lambda_entry(
         prefix + (name or "<lambda>"),
         node.lineno,
         span,
-        wrapper.api.dialect,
-        How.WRAPPED,
-        wrapper.dotted,
-        wrapper.keywords,
+        dialect,
+        how,
+        "" if wrapper is None else wrapper.dotted,
+        {} if wrapper is None else wrapper.keywords,
         nested=bool(prefix),
         anonymous=True,
     )

@@ -19,13 +19,15 @@ class CallSite(Struct, frozen=True):
     """A call in a unit.
 
     ``callee``: the function of the project that is called, where it is known which. ``launched``:
-    on a grid (``f[grid](...)``). ``device``: a function of a kernel API is called.
+    on a grid (``f[grid](...)``). ``device``: a function of a kernel API is called. ``within``: the
+    qualified name of the function or class around the call.
     """
 
     caller: Unit
     callee: Unit | None
     launched: bool = False
     device: bool = False
+    within: str = ""
 
 
 def helpers(

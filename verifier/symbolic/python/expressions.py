@@ -9,6 +9,7 @@ from verifier.source import ir
 from verifier.symbolic import expr as E
 from verifier.symbolic.machine import Arg, Call
 from verifier.symbolic.python import comprehensions, names, strings, yields
+from verifier.symbolic.python.flow import Exit
 from verifier.symbolic.python.functions import make_function
 from verifier.symbolic.python.heap import UNBOUND, DictBox, ListBox, SetBox
 from verifier.symbolic.python.integers import DIVISIONS
@@ -209,6 +210,12 @@ def _conditional(vm: VM, node: ir.IfExpr) -> object:
 
 
 def _lambda(vm: VM, node: ir.LambdaExpr) -> object:
+    waited = vm.awaited
+    if waited is not None and waited.definition.span == node.span:
+        vm.awaited = None
+        waited.enter(make_function(vm, waited.definition, waited.definition.name))
+        # what the enclosing function does with it is no part of it
+        vm.leave(Exit.RETURN, None, node.span)
     return make_function(vm, node, "<lambda>")
 
 
