@@ -75,9 +75,13 @@ def _shared(chip: Chip) -> Limit:
 
 
 def fitting(trace: Trace, chip: Chip) -> tuple[Bool, ...]:
-    """What holds of the sizes if the kernel compiles: every peak of local memory fits."""
+    """What holds of the sizes if the kernel compiles: every peak of local memory fits.
+
+    A peak that never fits is a fault of its own, and must not hide others.
+    """
     most = limit(trace, chip, settle=False)
-    return tuple(E.le(total, most.most) for total in totals(trace, Buffer.LOCAL, most))
+    fits = (E.le(total, most.most) for total in totals(trace, Buffer.LOCAL, most))
+    return tuple(fit for fit in fits if fit is not E.FALSE)
 
 
 def local_capacity(trace: Trace, chip: Chip) -> Iterable[Check]:
