@@ -167,6 +167,17 @@ def test_elements_of_half_a_byte_take_half_a_byte() -> None:
     assert found.problems == ()
 
 
+def test_what_never_fits_hides_no_size_that_is_cut_off() -> None:
+    text = """
+a = pl.make_tensor([1, 3, 70000, 5], pl.float32)
+pl.tiu.fill(a, 1)
+y_t = pl.gtensor([1, 3, 70000, 5], pl.GLOBAL, y)
+pl.dma.store(y_t, a)
+"""
+    found = judge(_kernel(PPL, "bm1688", text, {"y": ("float32", (1, 3, 70000, 5))}))
+    assert found.problems == () and found.kind == "violated"
+
+
 def test_a_source_is_read_as_far_as_its_destination_goes() -> None:
     """The batches that were not loaded are none that the destination has."""
     text = """
