@@ -196,6 +196,22 @@ def test_preconditions_on_chip() -> None:
     assert views.flatten_dims(machine, t, 1, 2, SPAN).exact
 
 
+@pytest.mark.parametrize("method", ["flatten", "reshape"])
+def test_extents_of_one_take_no_steps(method: str) -> None:
+    """A part of each of n rows of a lane is contiguous where n == 1, and is followed as that."""
+    machine = Recorder()
+    n = E.fresh("n", 1, 4, E.Origin.INPUT)
+    t = machine.allocate("t", (96, n, 40), "float32", Buffer.SBUF)
+    part = rows(machine, t, None, None, (0, 20))
+    if method == "flatten":
+        merged = views.flatten_dims(machine, part, 1, 2, SPAN)
+    else:
+        merged = views.reshape(machine, part, (E.const(96), n * 20), SPAN)
+    open_ = [check.predicate for check in machine.checks if check.predicate is not E.TRUE]
+    assert open_ == [E.eq(n, 1)]
+    assert merged.exact and merged.shape == (E.const(96), n * 20)
+
+
 def test_reinterpretation_scales_the_last_dimension() -> None:
     machine = Recorder()
     t = machine.allocate("t", (128, 32), "float32", Buffer.SBUF)

@@ -21,7 +21,13 @@ from verifier.symbolic.tensors import Axis, DType, View
 from verifier.symbolic.values import Register, SliceValue
 from verifier.symbolic.views.basic import METHOD_RULE, subscript
 from verifier.symbolic.views.common import inexact, is_one, product, rewrite, within_extent
-from verifier.symbolic.views.reshaping import refactor, resolve_shape, stride_of
+from verifier.symbolic.views.reshaping import (
+    evenly,
+    of_one_way,
+    refactor,
+    resolve_shape,
+    stride_of,
+)
 
 RULE = METHOD_RULE
 
@@ -247,15 +253,18 @@ def flatten_dims(machine: Machine, view: View, first: int, last: int, span: Span
     sizes[a : b + 1] = [product(sizes[a : b + 1])]
     out = refactor(machine, view, sizes)
     if view.exact and not out.exact and not (view.buffer.on_chip and a == 0):
+        even, _ = evenly(machine, view, sizes)
         _demand(
             machine,
             view,
-            FALSE,
+            even,
             "stride[k] == stride[k + 1] * shape[k + 1]",
             f"dimensions {a} to {b} are not contiguous: flatten_dims",
             "NKI-X24",
             span,
+            tuple((f"extent of dimension {k}", view.axes[k].size) for k in range(a, b + 1)),
         )
+        out = of_one_way(machine, view, sizes) or out
     return replace(out, span=span)
 
 

@@ -8,12 +8,13 @@ are merged.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import combinations
 
 from msgspec.structs import replace
 
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
-from verifier.symbolic.expr import Expr, Substitution
+from verifier.symbolic.expr import Bool, Expr, Substitution
 from verifier.symbolic.machine import Machine
 from verifier.symbolic.pretty import pretty
 from verifier.symbolic.tensors import Axis, View
@@ -60,42 +61,89 @@ def reshape(machine: Machine, view: View, shape: Sequence[Expr], span: Span) -> 
         return replace(
             view, frame=sizes, axes=axes, coords=tuple(axis.index for axis in axes), span=span
         )
-    if machine.api != "beta1" and _scattered(machine, view, sizes, keeps_partition):
+    out = refactor(machine, view, sizes, keeps_partition)
+    if machine.api != "beta1" and view.exact and not out.exact:
+        even, exact = evenly(machine, view, sizes, keeps_partition)
         machine.check(
             "view-precondition",
-            E.FALSE,
+            even,
             span,
             "dimensions that become one are contiguous",
             f"reshape of elements of `{view.name}` that are not contiguous",
             facts=("NKI-X25",),
+            values=tuple((f"extent of dimension {k}", size) for k, size in enumerate(view.shape)),
             help=("copy them to a tile of their shape, and reshape that",),
+            exact=exact,
+            reason="" if exact else "how the elements are divided anew is not known",
         )
-    return replace(refactor(machine, view, sizes, keeps_partition), span=span)
+        out = of_one_way(machine, view, sizes, keeps_partition) or out
+    return replace(out, span=span)
 
 
-def _scattered(machine: Machine, view: View, sizes: Sequence[Expr], keeps_first: bool) -> bool:
-    """Whether elements that are to be counted by one axis lie, for sure, at no even steps."""
-    if not view.exact or not all(size.is_const for size in (*view.shape, *sizes)):
-        return False
-    if product(view.shape) is not product(sizes):
-        return False  # which is reported
+def evenly(
+    machine: Machine, view: View, sizes: Sequence[Expr], keeps_first: bool = False
+) -> tuple[Bool, bool]:
+    """Whether elements that are to be counted by one axis lie at even steps; and exactness.
+
+    Extents of 1 take no steps: of any two axes between which all others have such, the outer one
+    steps over all of the inner one.
+    """
     place = E.const(0)
     for d, (coord, extent) in enumerate(zip(view.coords, view.frame, strict=True)):
         if d != view.frame_partition:
             place = place * extent + coord
-    for old, _ in _groups(view.shape, sizes, keeps_first, machine.decide):
+    same = E.eq(product(view.shape), product(sizes))
+    if same is E.FALSE:
+        return E.TRUE, True  # which is reported
+    demands: list[Bool] = []
+    exact = same is E.TRUE
+    for old, new in _groups(view.shape, sizes, keeps_first, machine.decide):
         axes = [view.axes[k] for k in old if not is_one(view.axes[k].size)]
+        if len(axes) < 2:
+            continue
+        row = None if view.frame_partition is None else view.coords[view.frame_partition]
+        if row is not None and any(axis.symbol in row.free() for axis in axes):
+            continue  # partitions are another rule's
         steps = [stride_of(place, axis) for axis in axes]
-        if view.frame_partition is not None:
-            row = view.coords[view.frame_partition]
-            if any(axis.symbol in row.free() for axis in axes):
-                continue
-        for step, axis, inner in zip(steps, axes[1:], steps[1:], strict=False):
-            if step is None or inner is None or not (step.is_const and inner.is_const):
-                continue
-            if step is not inner * axis.size:
-                return True
-    return False
+        if None in steps:
+            exact = False
+            demands.append(E.FALSE)
+            continue
+        constant = all(view.axes[k].size.is_const for k in old) and all(
+            sizes[k].is_const for k in new
+        )
+        exact = exact and (len(new) == 1 or constant)
+        for outer in range(len(axes)):
+            for inner in range(outer + 1, len(axes)):
+                step, least = steps[outer], steps[inner]
+                assert step is not None and least is not None
+                longer = [E.eq(axes[k].size, 1) for k in (outer, inner)]
+                between = [E.ne(axes[k].size, 1) for k in range(outer + 1, inner)]
+                even = E.eq(step, least * axes[inner].size)
+                demands.append(E.or_(even, *longer, *between))
+    return E.and_(*demands), exact
+
+
+def of_one_way(
+    machine: Machine, view: View, sizes: Sequence[Expr], keeps_first: bool = False
+) -> View | None:
+    """The view with axes of other extents, as it is where elements lie evenly; None if there are
+    several ways in which they may: where some of its extents are 1."""
+    short = [k for k, a in enumerate(view.axes) if machine.decide(E.eq(a.size, 1)) is None]
+    for count in range(1, len(short) + 1):
+        ways: list[View] = []
+        for ones in combinations(short, count):
+            put = Substitution({view.axes[k].symbol: E.const(0) for k in ones})
+            axes = [
+                Axis(axis.symbol, E.const(1)) if k in ones else axis
+                for k, axis in enumerate(view.axes)
+            ]
+            found = refactor(machine, rewrite(view, put, axes), sizes, keeps_first)
+            if found.exact:
+                ways.append(found)
+        if ways:
+            return ways[0] if len(ways) == 1 else None
+    return None
 
 
 def resolve_shape(
@@ -300,4 +348,13 @@ def stride_of(coord: Expr, axis: Axis) -> Expr | None:
     return None if axis.symbol in step.free() else step
 
 
-__all__ = ["merge_axes", "redeclared", "refactor", "reshape", "resolve_shape", "stride_of"]
+__all__ = [
+    "evenly",
+    "merge_axes",
+    "of_one_way",
+    "redeclared",
+    "refactor",
+    "reshape",
+    "resolve_shape",
+    "stride_of",
+]
