@@ -24,8 +24,9 @@ class _NotKnownError(Exception):
 def alike(table: Index, write: Access, there: Mapping[E.Sym, Expr]) -> tuple[Bool, str]:
     """When two instances write the same; ``there``: the indices of one of them as the other's.
 
-    The text says why even then they may not: what a collective gives an instance that takes part
-    with the same as another one hangs on the other ranks, too.
+    The text says what that rests on besides: what a collective gives an instance that takes part
+    with the same as another one hangs on the other ranks, too. Where they run the same kernel,
+    their instances take part with the same for the same reasons.
     """
     if table.trace.unmodelled:
         return E.FALSE, ""
@@ -41,7 +42,7 @@ def alike(table: Index, write: Access, there: Mapping[E.Sym, Expr]) -> tuple[Boo
             seen.add(id(operation))
             if not doubt and exchanged(operation):
                 name = operation.name.rpartition(".")[2]
-                doubt = f"whether `{name}` gives each program instance the same is not known"
+                doubt = f"`{name}` gives each program instance the same"
             same += (_equal(term, there) for term in _terms(operation))
             for _, view in operation.reads:
                 waiting += _makers(table, view.storage)

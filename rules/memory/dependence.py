@@ -220,7 +220,9 @@ def _disjoint(
     yield check
     if open_ and same is not E.FALSE and not reason:
         alone = (*check.given, same)
-        yield replace(check, predicate=apart, given=alone, exact=False, reason=open_)
+        doubt = f"whether {open_} is not known"
+        held = f"{open_}: taken to be so"
+        yield replace(check, predicate=apart, given=alone, exact=False, reason=doubt, runtime=held)
 
 
 def _written_once(
@@ -300,7 +302,7 @@ def _alike(
     """When the instance of ``first`` and that of ``second``, which is ``other``, write the same.
 
     That is known of one operation only, in the same iteration of the loops around it. The text
-    says why it is not sure even then.
+    says what it rests on besides.
     """
     loops = second.loops[level:]
     if first.operation is not second.operation or len(other.private) != len(loops):

@@ -27,6 +27,8 @@ from verifier.symbolic.views import is_whole
 #: how many writes lie between what sets a number and what it places, at most
 _DEPTH: Final = 8
 
+_Through = tuple[Operation, ...]
+
 
 class Numbers(Struct, frozen=True):
     """What elements hold that one operation has set.
@@ -53,7 +55,7 @@ class _At(Struct, frozen=True):
 
 def numbers(table: Index, view: View, operation: Operation) -> list[Numbers]:
     """What the elements of a view hold when an operation looks at them."""
-    return list(_held(table, view, _at(table, operation), _DEPTH))
+    return list(_held(table, view, _at(table, operation), ()))
 
 
 def _at(table: Index, operation: Operation) -> _At:
@@ -62,13 +64,17 @@ def _at(table: Index, operation: Operation) -> _At:
     return _At(loops, operation.path, operation.order)
 
 
-def _held(table: Index, view: View, at: _At, depth: int) -> Iterator[Numbers]:
+def _held(table: Index, view: View, at: _At, through: _Through) -> Iterator[Numbers]:
+    """``through``: the operations that hand on what is asked for, the nearest one first.
+
+    One that hands on what it has written itself, in an earlier iteration, adds no numbers.
+    """
     storage = view.storage
     span = view.span or storage.span
     if storage.kind is StorageKind.INPUT:
         yield Numbers(span, caller=True)
         return
-    if storage.kind is StorageKind.CONSTANT or depth == 0:
+    if storage.kind is StorageKind.CONSTANT or len(through) > _DEPTH:
         yield Numbers(span, reason=f"what `{storage.name}` holds is not followed")
         return
     last, sources = _writers(table.uses(storage).writes, view, at)
@@ -76,7 +82,9 @@ def _held(table: Index, view: View, at: _At, depth: int) -> Iterator[Numbers]:
         yield Numbers(span, reason=f"nothing is seen to set `{storage.name}`")
     for write in sources:
         sole = write is last and len(sources) == 1
-        for found in _written(table, write, view, depth):
+        if write.operation in through:
+            continue
+        for found in _written(table, write, view, through):
             if found.value is not None and not _fits(found, storage):
                 reason = f"the numbers may not fit into `{storage.name}`"
                 found = Numbers(found.span, reason=reason)
@@ -132,7 +140,7 @@ def _covers(write: View, read: View) -> bool:
     )
 
 
-def _written(table: Index, write: Access, read: View, depth: int) -> Iterator[Numbers]:
+def _written(table: Index, write: Access, read: View, through: _Through) -> Iterator[Numbers]:
     """What a write has put where a view is read, in every iteration that comes to it."""
     operation = write.operation
     within = (*(loop.within for loop in write.loops), *write.path, *write.given)
@@ -145,11 +153,15 @@ def _written(table: Index, write: Access, read: View, depth: int) -> Iterator[Nu
         if counted is not None:
             yield replace(counted, within=(*counted.within, *within))
             return
+    if operation.instruction is not None and Trait.LOCATES in operation.instruction.traits:
+        for found in _located(table, write, through):
+            yield replace(found, within=(*found.within, *within))
+        return
     source = _handed_on(operation)
     if source is None:
         name = operation.name.rpartition(".")[2]
         around = [loop for loop in write.loops if loop.kind is LoopKind.DYNAMIC]
-        if any(_told(table, loop, depth) for loop in around):
+        if any(_told(table, loop, through) for loop in around):
             yield Numbers(write.span, caller=True)  # so often as it says
             return
         yield Numbers(
@@ -159,25 +171,41 @@ def _written(table: Index, write: Access, read: View, depth: int) -> Iterator[Nu
         return
     at = _At(write.loops, operation.path, operation.order)
     whole = is_whole(read) and is_whole(write.view)
-    for found in _held(table, source, at, depth - 1):
+    for found in _held(table, source, at, (*through, operation)):
         yield replace(found, within=(*found.within, *within), exact=found.exact and whole)
+
+
+def _located(table: Index, write: Access, through: _Through) -> Iterator[Numbers]:
+    """Positions in each partition of what is searched, where all is there that is looked for."""
+    operation = write.operation
+    data = operation.view("data")
+    name = operation.name.rpartition(".")[2]
+    if data is None:
+        yield Numbers(write.span, reason=f"what `{name}` searches is not known")
+        return
+    place = _counting(data.free)
+    yield Numbers(write.span, place.index, (place.within,), exact=False)
+    held = list(_held(table, data, _at(table, operation), (*through, operation)))
+    caller = bool(held) and all(each.caller for each in held)
+    missing = f"whether `{name}` finds all that it looks for is not known"
+    yield Numbers(write.span, caller=caller, reason="" if caller else missing)
 
 
 def counted(table: Index, operation: Operation, span: Span) -> Numbers:
     """What the loops around an operation count that the device ends."""
     loops = [loop for loop in operation.loops if loop.kind is LoopKind.DYNAMIC]
-    told = all(_told(table, loop, _DEPTH) for loop in loops)
+    told = all(_told(table, loop, ()) for loop in loops)
     reason = "" if told else "how often the loop runs is computed in the kernel, and not followed"
     return Numbers(span, caller=told, reason=reason)
 
 
-def _told(table: Index, loop: Loop, depth: int) -> bool:
+def _told(table: Index, loop: Loop, through: _Through) -> bool:
     """Whether a caller says how often a loop on the device runs."""
     for operation in table.trace.operations:
         if operation.span == loop.span:
             for _, view in operation.reads:
-                found = _held(table, view, _at(table, operation), depth - 1)
-                return all(each.caller for each in found)
+                found = list(_held(table, view, _at(table, operation), (*through, operation)))
+                return bool(found) and all(each.caller for each in found)
     return False
 
 

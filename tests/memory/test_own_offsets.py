@@ -146,3 +146,52 @@ def _told(tmp_path: Path, text: str, target: str = "trn2") -> tuple[str, list[st
     assert not result.errors
     (kernel,) = result.kernels
     return kernel.status, [d.rule for d in result.diagnostics if d.severity == "error"]
+
+
+_SEARCHED = """import nki
+import nki.isa as nisa
+import nki.language as nl
+
+@nki.jit
+def searched(x, names):
+    assert x.shape == ({rows}, 40) and x.dtype == nl.float32
+    assert names.shape == (64, 24) and names.dtype == nl.int32
+    out = nl.ndarray((64, 40), dtype=nl.float32, buffer=nl.shared_hbm)
+    data = nl.ndarray((64, 24), dtype=nl.int32, buffer=nl.sbuf)
+    {fill}
+    wanted = nl.ndarray((64, 8), dtype=nl.uint32, buffer=nl.sbuf)
+    nisa.iota(dst=wanted, pattern=[[0, 8]], offset=0, channel_multiplier=1)
+    places = nl.ndarray((64, 8), dtype=nl.uint32, buffer=nl.sbuf)
+    nisa.nc_find_index8(dst=places, data=data, vals=wanted)
+    tile = nl.ndarray((64, 40), dtype=nl.float32, buffer=nl.sbuf)
+    first = places.ap([[8, 64], [1, 1]])
+    view = x.ap([[40, 64], [1, 40]], offset=0, vector_offset=first, indirect_dim=0)
+    nisa.dma_copy(dst=tile, src=view)
+    nisa.dma_copy(dst=out, src=tile)
+    return out
+"""
+_NAMES = "nisa.dma_copy(dst=data, src=names)"
+_SPREAD = """for half in range(2):
+        mine = data[32 * half : 32 * half + 32, 0:24]
+        nisa.nc_stream_shuffle(dst=mine, src=data[0:1, 0:24], shuffle_mask=[0] * 32)"""
+
+
+@pytest.mark.parametrize(
+    ("rows", "fill", "assumed", "reason"),
+    [
+        (24, _NAMES, True, ""),
+        (24, f"{_NAMES}\n    {_SPREAD}", True, ""),  # hands on what it has written itself
+        (23, _NAMES, True, "what `places` holds is known in part"),  # the last place found
+        (24, "nisa.memset(dst=data, value=1)", False, "finds all that it looks for"),
+    ],
+)
+def test_places_that_are_searched_for_lie_in_what_is_searched(
+    tmp_path: Path, rows: int, fill: str, assumed: bool, reason: str
+) -> None:
+    path = tmp_path / "k.py"
+    path.write_text(_SEARCHED.format(rows=rows, fill=fill))
+    (kernel,) = analyze_file(FileRequest(str(path))).kernels
+    told = [text for text in kernel.assumptions if "taken to stay inside" in text]
+    assert bool(told) == assumed, kernel.assumptions
+    assert kernel.status == ("unknown" if reason else "verified"), kernel.reasons
+    assert [reason in r.message for r in kernel.reasons] == [True] * bool(reason), kernel.reasons

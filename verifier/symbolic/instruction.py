@@ -188,6 +188,7 @@ class Trait(Enum):
     QUANTISES = "converts between numbers and quantised ones"
     SORTS = "picks or orders elements by what they are"
     SEARCHES = "finds the largest elements, and leaves them where they are"
+    LOCATES = "tells where in each partition of its data lies what it is to look for"
     # -- of TPUs
     POOLS = "folds windows"
     CONVOLVES = "multiplies windows with weights, and adds up"

@@ -347,6 +347,7 @@ NC_FIND_INDEX8: Final = Instruction(
         reads=(folded("data"), decides("vals", "it is searched for")), writes=written("dst")
     ),
     result=Columns("data", _EIGHT, "uint32"),
+    traits=frozenset({Trait.LOCATES}),
 )
 
 NC_MATCH_REPLACE8: Final = Instruction(
