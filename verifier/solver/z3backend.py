@@ -15,6 +15,7 @@ from typing import TypeVar
 import z3
 from msgspec import Struct, field
 
+from verifier.solver.cuts import parts_of_equal_size
 from verifier.solver.query import Z3Kind
 from verifier.solver.terms import default, walk
 from verifier.symbolic import expr as E
@@ -260,6 +261,9 @@ class _Translator:
             else:
                 yield z3.Implies(den > 0, above)
                 yield z3.Implies(den < 0, z3.And(rest <= 0, rest > den))
+            parts = parts_of_equal_size(atom)
+            if parts is not None:
+                yield self._bool(parts)
 
     def atom(self, atom: Atom) -> z3.ArithRef:
         found = self._atoms.get(atom)
