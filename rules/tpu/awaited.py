@@ -13,27 +13,19 @@ under another condition than that it is the turn of a stage may be mended on pur
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Final
 
 from msgspec import Struct
 
 from rules.tpu import flow, kit
 from rules.tpu.flow import Instance, Use
+from rules.tpu.ranges import Trips, shift, trips_of
 from rules.tpu.results import Next, Results, terms, told
 from verifier.symbolic import expr as E
 from verifier.symbolic.checks import Check
-from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.expr import Bool
 from verifier.symbolic.memory.known import MOST_TURNS
-from verifier.symbolic.tensors import Loop
-from verifier.symbolic.views.common import conjuncts
-
-
-class _Trips(Struct, frozen=True):
-    """The iterations of a loop that a use is in: all from the first to the last."""
-
-    first: Expr
-    last: Expr
 
 
 class _Waiting(Struct, frozen=True):
@@ -54,9 +46,9 @@ class Awaited:
     def checks(self, write: Use) -> Iterator[Check]:
         """Per stage that fills the place of a result again too early."""
         yield from self._before_loop(write)
-        if not write.loops or not self._varies(write, set()):
+        if not write.loops or not self.results.varies(write):
             return
-        made = _trips(write, write)
+        made = trips_of(write, write)
         waiting = None if made is None else next(self._waiting(write, made), None)
         if made is None or waiting is None:
             return
@@ -71,15 +63,15 @@ class Awaited:
 
     # ------------------------------------------------------------------ who waits
 
-    def _waiting(self, write: Use, made: _Trips) -> Iterator[_Waiting]:
+    def _waiting(self, write: Use, made: Trips) -> Iterator[_Waiting]:
         depth = len(write.loops)
         for read in self.table.reads:
             if len(read.loops) != depth or read.operation is write.operation:
                 continue
             common = flow.shared(read.loops, write.loops)
             if common == depth:
-                taken = _trips(read, write)
-                age = self._with_rest(write, made, taken) or _later(made, taken)
+                taken = trips_of(read, write)
+                age = self._with_rest(write, made, taken) or shift(made, taken)
                 if (
                     age
                     and age > 0
@@ -89,7 +81,7 @@ class Awaited:
             elif common == depth - 1 and self._one_by_one(read, write, made):
                 yield _Waiting(read, None)
 
-    def _with_rest(self, write: Use, made: _Trips, taken: _Trips | None) -> int | None:
+    def _with_rest(self, write: Use, made: Trips, taken: Trips | None) -> int | None:
         """How many iterations later a read begins that ends with the loop, if as many reads behind
         the loop take the last results."""
         if taken is None or taken.last is not made.last:
@@ -125,7 +117,7 @@ class Awaited:
             if len(other.loops) != depth + 1 or flow.shared(other.loops, write.loops) != depth:
                 continue
             start = E.Substitution({other.loops[-1].symbol: E.const(0)})
-            made, found = _trips(other, write), flow.at(other, start)
+            made, found = trips_of(other, write), flow.at(other, start)
             if made is None or found is None or made.first is not E.const(0):
                 continue
             if not kit.fills_all(self.chip, found.tensor, write.tensor):
@@ -134,30 +126,30 @@ class Awaited:
             read = next(self._one_later(other, made, write, start), None)
             if read is None or not self._early(later, _Waiting(read, 0)):
                 continue
-            if self._varies(other, set()):
+            if self.results.varies(other):
                 reads = [self._read(write, it) for it in self.results.may_read(write, later)]
                 yield told(write, later, E.or_(*reads), read)
                 return
 
     def _one_later(
-        self, other: Use, made: _Trips, first: Use, start: E.Substitution
+        self, other: Use, made: Trips, first: Use, start: E.Substitution
     ) -> Iterator[Use]:
         """What takes a first result in the first iteration, and the others one iteration later."""
         for read in self.table.reads:
             if read.loops == other.loops and read.order > other.order:
-                taken = _trips(read, first)
+                taken = trips_of(read, first)
                 if taken is None or taken.first is not made.first:
                     continue
                 if taken.last - made.last is E.const(1) and self._takes(read, first, start):
                     yield read
 
-    def _one_by_one(self, read: Use, write: Use, made: _Trips) -> bool:
+    def _one_by_one(self, read: Use, write: Use, made: Trips) -> bool:
         """Whether another loop takes the results one by one, behind the loop that makes them."""
         loop, other = write.loops[-1], read.loops[-1]
         if read.order < write.order or not _hangs_on(read, other.symbol):
             return False
         put = E.Substitution({other.symbol: loop.index})
-        taken = _trips(read, write)
+        taken = trips_of(read, write)
         if taken is None or (taken.first, taken.last) != (made.first, made.last):
             return False
         return self._takes(read, write, put)
@@ -167,33 +159,9 @@ class Awaited:
         place = kit.moved(read.tensor, put)
         return kit.holds_all(self.chip, write.tensor, place)
 
-    def _varies(self, write: Use, seen: set[int]) -> bool:
-        """Whether other results are made in other iterations, as far as operands tell."""
-        op, loop = write.operation, write.loops[-1]
-        seen.add(id(op))
-        if any(loop.symbol in t.free() for touch in op.touches for t in terms(touch.tensor)):
-            return True
-        mine = [read for read in self.table.reads if read.operation is op]
-        for other in self.table.writes:
-            if id(other.operation) in seen or flow.shared(other.loops, write.loops) < len(
-                write.loops
-            ):
-                continue
-            found = flow.anywhere(other, 0)
-            if found and any(not self.results.apart(read, found) for read in mine):
-                if self._varies_in(other, loop, seen):
-                    return True
-        return False
-
-    def _varies_in(self, other: Use, loop: Loop, seen: set[int]) -> bool:
-        touches = other.operation.touches
-        if any(loop.symbol in t.free() for touch in touches for t in terms(touch.tensor)):
-            return True
-        return other.loops[-1] is loop and self._varies(other, seen)
-
     # ------------------------------------------------------------------ what comes too early
 
-    def _stage(self, write: Use, made: _Trips, other: Use, age: int) -> Next | None:
+    def _stage(self, write: Use, made: Trips, other: Use, age: int) -> Next | None:
         """A stage of the same pipeline that may fill a result's place, so many iterations later."""
         depth = len(write.loops)
         if len(other.loops) != depth or flow.shared(other.loops, write.loops) != depth:
@@ -201,7 +169,7 @@ class Awaited:
         unordered = self.results.unordered(write.operation, other.operation)
         if not age and (unordered or other.order <= write.order):
             return None
-        if other is not write and _later(made, _trips(other, write)) in (None, age):
+        if other is not write and shift(made, trips_of(other, write)) in (None, age):
             return None
         found = flow.at(other, flow.back(write.loops, depth - 1, -age) if age else _NOW)
         return None if found is None else Next(other, age, found.facts)
@@ -233,51 +201,6 @@ class Awaited:
 
 
 _NOW: Final = E.Substitution({})
-
-
-def _trips(use: Use, other: Use) -> _Trips | None:
-    """The iterations of its innermost loop that a use is in.
-
-    None: that hangs on something else, which does not hold of the ``other`` use as well.
-    """
-    loop = use.loops[-1]
-    held = {id(part) for fact in other.path for part in conjuncts(fact)}
-    first, last = [E.const(0)], [loop.trips - 1]
-    for fact in (part for each in use.path for part in conjuncts(each)):
-        if loop.symbol not in fact.free():
-            if id(fact) not in held:
-                return None
-            continue
-        if fact.kind is not E.BoolKind.LE or fact.expr is None:
-            return None
-        slope = fact.expr.coefficient(loop.symbol)
-        rest = fact.expr - loop.index * slope
-        if loop.symbol in rest.free() or slope not in (1, -1):
-            return None
-        (last if slope == 1 else first).append(rest if slope == -1 else -rest)
-    begin, end = _extreme(first, 1), _extreme(last, -1)
-    return None if begin is None or end is None else _Trips(begin, end)
-
-
-def _extreme(values: Sequence[Expr], sign: int) -> Expr | None:
-    """The largest of some terms (1) or the least (-1), if they differ by numbers."""
-    best = values[0]
-    for value in values[1:]:
-        distance = value - best
-        if not distance.is_const:
-            return None
-        best = value if distance.const * sign > 0 else best
-    return best
-
-
-def _later(made: _Trips, taken: _Trips | None) -> int | None:
-    """How many iterations later one is than another, all the way; earlier, if less than none."""
-    if taken is None:
-        return None
-    begin, end = taken.first - made.first, taken.last - made.last
-    if begin is not end or not begin.is_const or abs(begin.const) > MOST_TURNS:
-        return None
-    return begin.const
 
 
 def _hangs_on(use: Use, symbol: E.Sym) -> bool:

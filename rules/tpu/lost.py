@@ -7,9 +7,10 @@ under no other condition, or in a later one of the loop by what is done in all o
 from some on, or up to some. What reads the place then finds what was not meant for it.
 
 Where only some results of an operation are lost, that may be meant in many ways. It is a fault if
-something waits for each of them (:mod:`rules.tpu.awaited`), if places are taken in turn of which
-one is never read (:mod:`rules.tpu.untaken`), or of which an older one is read for a newer one
-(:mod:`rules.tpu.stale`).
+a read takes one call's results in some iterations and others in the next
+(:mod:`rules.tpu.sources`), if something waits for each of them (:mod:`rules.tpu.awaited`), if
+places are taken in turn of which one is never read (:mod:`rules.tpu.untaken`), or of which an older
+one is read for a newer one (:mod:`rules.tpu.stale`).
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from rules.tpu.awaited import Awaited
 from rules.tpu.examples import pair
 from rules.tpu.flow import Use
 from rules.tpu.results import Results
+from rules.tpu.sources import Sources
 from rules.tpu.stale import Stale, in_order
 from rules.tpu.untaken import Untaken
 from verifier.dialects.names import OKK
@@ -41,19 +43,25 @@ def lost_results(trace: Trace, chip: Chip) -> Iterable[Check]:
     by_place: dict[object, list[Check | None]] = {}
     for write in results.made:
         by_place.setdefault(write.span, []).append(next(results.lost(write), None))
-    for found in by_place.values():
-        sure = [check for check in found if check is not None]
-        # where one of several rounds or calls makes something that is used, the others may be idle
-        if len(sure) == len(found):
-            yield from sure
+    # where one of several rounds or calls makes something that is used, the others may be idle
+    sure = {place for place, found in by_place.items() if None not in found}
+    for place in by_place:
+        if place in sure:
+            yield from (check for check in by_place[place] if check is not None)
+    lost = [write for write in results.made if write.span in sure]
+    told: set[Use] = set()
+    for check, taken in Sources(results).checks(lost):
+        told.update(taken)
+        yield check
     awaited = Awaited(results)
     kept: list[Use] = []
-    for write in results.made:
+    others = [write for write in results.made if write not in told]
+    for write in others:
         if by_place[write.span] == [None]:
             overtaken = list(awaited.checks(write))
             yield from overtaken
             kept += () if overtaken else (write,)
-    yield from Untaken(chip, results.table, results.demands).checks(results.made)
+    yield from Untaken(chip, results.table, results.demands).checks(others)
     yield from Stale(chip, results.table, results.demands).checks(kept)
 
 

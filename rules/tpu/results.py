@@ -18,6 +18,7 @@ from verifier.symbolic.expr import Bool
 from verifier.symbolic.lanes import LocalTensor, SystemTensor
 from verifier.symbolic.memory.known import Known
 from verifier.symbolic.memory.lives import exclusive
+from verifier.symbolic.tensors import Loop
 from verifier.symbolic.trace import Operation, Trace
 
 #: iterations in which a result is overwritten: pipelines of three stages
@@ -140,6 +141,31 @@ class Results:
                 found = flow.at(read, flow.back(write.loops, depth - 1, -age) if age else _NOW)
                 if first and last and not same and found and not self.apart(write, found):
                     yield found
+
+    def varies(self, write: Use, seen: set[int] | None = None) -> bool:
+        """Whether other results are made in other iterations, as far as operands tell."""
+        op, loop = write.operation, write.loops[-1]
+        seen = set() if seen is None else seen
+        seen.add(id(op))
+        if any(loop.symbol in t.free() for touch in op.touches for t in terms(touch.tensor)):
+            return True
+        mine = [read for read in self.table.reads if read.operation is op]
+        for other in self.table.writes:
+            if id(other.operation) in seen or flow.shared(other.loops, write.loops) < len(
+                write.loops
+            ):
+                continue
+            found = flow.anywhere(other, 0)
+            if found and any(not self.apart(read, found) for read in mine):
+                if self._varies_in(other, loop, seen):
+                    return True
+        return False
+
+    def _varies_in(self, other: Use, loop: Loop, seen: set[int]) -> bool:
+        touches = other.operation.touches
+        if any(loop.symbol in t.free() for touch in touches for t in terms(touch.tensor)):
+            return True
+        return other.loops[-1] is loop and self.varies(other, seen)
 
     def apart(self, use: Use, other: Instance) -> bool:
         """Whether another use surely is elsewhere, in the iteration that is meant."""

@@ -141,8 +141,9 @@ def _ends(write: Use, turn: Turn) -> list[Bool]:
 
 
 def in_order(table: Uses, made: Sequence[Use], ended: bool) -> Iterator[Check]:
-    """Of the operations of a run one by one: what is read for a second time by one call, or is
-    older than what is never read. ``ended``: nothing comes behind them."""
+    """Of the operations of a run one by one: what is read for a second time by one call, is what
+    another call has left than the time before (:mod:`rules.tpu.sources`), or is older than what is
+    never read. ``ended``: nothing comes behind them."""
     news = {id(use) for use in made}
     #: by address, what is there; by call, the results it has made and where
     there: dict[object, Use] = {}
@@ -152,6 +153,9 @@ def in_order(table: Uses, made: Sequence[Use], ended: bool) -> Iterator[Check]:
     seen: dict[tuple[object, int], None] = {}
     taken: set[int] = set()
     at: dict[object, object] = {}
+    #: by call, what it has read last, and whether it was there before it read the one before
+    latest: dict[tuple[object, str], tuple[Use, bool, int]] = {}
+    often: dict[tuple[object, str], int] = {}
     behind: list[tuple[Use, Use]] = []
     for use in sorted((*table.reads, *table.writes), key=lambda use: (use.order, use.touch.writes)):
         address = use.tensor.address
@@ -159,7 +163,12 @@ def in_order(table: Uses, made: Sequence[Use], ended: bool) -> Iterator[Check]:
             taken.add(id(result))
             key = (use.span, id(result))
             turns = len(places[result.span]) > 1 and at.get(use.span, address) is not address
-            if key in seen and turns:
+            before = latest.get((use.span, use.touch.role))
+            late = _behind(result, use) or (before is not None and before[2] > result.order)
+            latest[use.span, use.touch.role] = result, late, use.order
+            often[use.span, use.touch.role] = often.get((use.span, use.touch.role), 0) + 1
+            other = before is not None and before[0].span != result.span and (late or before[1])
+            if other or (key in seen and turns):
                 yield _check(use, result.operation, E.FALSE, ())
             if newest[result.span] is not result:
                 behind.append((use, result))
@@ -170,10 +179,19 @@ def in_order(table: Uses, made: Sequence[Use], ended: bool) -> Iterator[Check]:
             if id(use) in news:
                 there[address] = newest[use.span] = use
                 places.setdefault(use.span, set()).add(address)
+    once = [latest[key][0] for key, count in often.items() if count == 1]
+    for result in once[:1] if ended else ():  # a run of one part does not tell what was meant
+        yield _check(result, result.operation, E.eq(E.fresh("parts"), 0), ())
     for read, result in behind if ended else ():
         last = newest[result.span]
         if last.order < read.order and id(last) not in taken:
             yield _check(read, result.operation, E.FALSE, ())
+
+
+def _behind(write: Use, read: Use) -> bool:
+    """Whether a result comes from further down in a text: from an earlier iteration."""
+    a, b = write.span, read.span
+    return a.path == b.path and (a.line, a.column) > (b.line, b.column)
 
 
 def _check(read: Use, by: Operation, predicate: Bool, given: tuple[Bool, ...]) -> Check:

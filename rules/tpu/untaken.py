@@ -183,7 +183,7 @@ def turn_of(use: Use) -> Turn | None:
 
 
 def _turn(use: Use, loop: Loop) -> Turn | None:
-    count = lcm(*_divisors(use.tensor.address, loop.symbol))
+    count = lcm(*divisors(use.tensor.address, loop.symbol))
     if not 2 <= count <= MOST_TURNS:
         return None
     turn = Turn(loop, count)
@@ -200,21 +200,21 @@ def _in_turn(turn: Turn, rest: int) -> E.Substitution:
     return E.Substitution({symbol: rounds * turn.count + rest})
 
 
-def _divisors(term: Expr | Bool, symbol: E.Sym) -> Iterator[int]:
+def divisors(term: Expr | Bool, symbol: E.Sym) -> Iterator[int]:
     """The small numbers that something with a symbol is divided by."""
     if symbol not in term.free():
         return
     if isinstance(term, Bool):
         parts: Iterable[Expr | Bool] = term.args if term.expr is None else (term.expr,)
         for part in parts:
-            yield from _divisors(part, symbol)
+            yield from divisors(part, symbol)
         return
     for mono, _ in term.terms:
         for atom in mono:
             if isinstance(atom, Div) and atom.den.is_const and 2 <= atom.den.const <= MOST_TURNS:
                 yield atom.den.const
             for child in atom.children():
-                yield from _divisors(child, symbol)
+                yield from divisors(child, symbol)
 
 
 def scheduled(use: Use, loop: Loop, held: set[int]) -> bool:
