@@ -77,7 +77,7 @@ _ADDED = "\npl.tiu.fadd(x, x, y)"
         ("a = min(COLUMNS, m)", True),
         ("a = min(1.5, 2.5)", False),
         ("a = min(m, 3, key=None)", False),
-        ("print(m)", True),
+        ("print(m)", False),
         ("if isinstance(k, int):\n    pl.tiu.fadd(x, x, 1.0)", True),
         ("if isinstance(m, int):\n    pl.tiu.fadd(x, x, 1.0)", False),
         # `int` and `float` are Python's own, and take constants

@@ -203,6 +203,10 @@ class Dialect(Protocol[M]):
         """How values behave that are the dialect's own, by type."""
         ...
 
+    def number_attribute(self, machine: M, value: object, name: str, span: Span) -> object | None:
+        """An attribute of a number that Python's numbers do not have; None: there is none."""
+        ...
+
     def view_names(self) -> frozenset[str] | None:
         """All attributes and methods of tensors; None: there may be others."""
         ...

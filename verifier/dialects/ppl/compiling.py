@@ -33,6 +33,8 @@ from verifier.symbolic.python.pins import TensorPin, ValuePin
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import ApiRef, Guarded, ModuleRef, Opaque
 
+#: files that a name is followed through
+_IMPORTS: Final = 8
 #: a column behind all that a line holds
 _BEHIND: Final = 1_000_000
 
@@ -231,24 +233,75 @@ def plain_global(vm: VM, name: str) -> bool:
         number = isinstance(value, (bool, int, float)) or (
             isinstance(value, Expr) and value.is_const
         )
-        vm.memo[key] = number and _is_plain(module.syntax(), name)
+        vm.memo[key] = number and _is_plain(*_home(vm, module, name))
     return vm.memo[key] is True
 
 
-def _is_plain(statements: Sequence[ast.stmt], name: str) -> bool:
+def _home(vm: VM, module: Module, name: str) -> tuple[Sequence[ast.stmt] | None, str]:
+    """The statements of the file in which a name gets its value, and its name there; None: that
+    of a library."""
+    for _ in range(_IMPORTS):
+        imported = next(
+            (
+                (node, alias)
+                for node in module.syntax()
+                if isinstance(node, ast.ImportFrom)
+                for alias in node.names
+                if name == (alias.asname or alias.name)
+            ),
+            None,
+        )
+        if imported is None:
+            break
+        node, alias = imported
+        found = vm.project.resolve_from(module, node.module or "", node.level, alias.name)
+        if found is None or found[1] is None:
+            return None, alias.name
+        module, name = found[0], found[1]
+    return module.syntax(), name
+
+
+def wrapped_global(vm: VM, name: str) -> bool:
+    """Whether a name of the file is a constant: it is bound to ``pl.constexpr(...)`` alone."""
+    module = vm.frame.module
+    statements, name = _home(vm, module, name)
+    bound = list(_bound_in(statements or (), name))
+    return bool(bound) and all(
+        isinstance(value, ast.Call)
+        and isinstance(ref := _value(vm, module, value.func), ApiRef)
+        and ref.name == f"pl.{binding_times.CONSTANT}"
+        for value in bound
+    )
+
+
+def is_compiled(definition: ir.FunctionDef | ir.LambdaExpr) -> bool:
+    """Whether a function is decorated with ``jit``."""
+    if not isinstance(definition, ir.FunctionDef):
+        return False
+    names = (ir.last_name(d.func if isinstance(d, ir.Call) else d) for d in definition.decorators)
+    return "jit" in names
+
+
+def _is_plain(statements: Sequence[ast.stmt] | None, name: str) -> bool:
     """Whether all that a file binds a name to are numbers and what operators make of numbers."""
-    bound: list[ast.expr | None] = []
-    for node in statements:
-        if isinstance(node, ast.Assign):
-            for target in node.targets:
-                bound.extend(_parts(target, node.value, name))
-        elif isinstance(node, (ast.AnnAssign, ast.AugAssign)):
-            bound.extend(_parts(node.target, node.value, name))
+    if statements is None:
+        return True
+    bound = list(_bound_in(statements, name))
     kinds = (ast.Constant, ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop)
     return bool(bound) and all(
         value is not None and all(isinstance(each, kinds) for each in ast.walk(value))
         for value in bound
     )
+
+
+def _bound_in(statements: Sequence[ast.stmt], name: str) -> Iterator[ast.expr | None]:
+    """All that the statements of a file bind a name to."""
+    for node in statements:
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                yield from _parts(target, node.value, name)
+        elif isinstance(node, (ast.AnnAssign, ast.AugAssign)):
+            yield from _parts(node.target, node.value, name)
 
 
 def _parts(target: ast.expr, value: ast.expr | None, name: str) -> Iterator[ast.expr | None]:
@@ -345,6 +398,7 @@ def _parsed(vm: VM, span: Span) -> ast.expr:
 __all__ = [
     "Knowledge",
     "constant_block",
+    "is_compiled",
     "is_constant",
     "is_loop",
     "is_wrapped",
@@ -353,4 +407,5 @@ __all__ = [
     "makes_constant",
     "plain_global",
     "rejected",
+    "wrapped_global",
 ]

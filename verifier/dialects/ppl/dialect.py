@@ -125,6 +125,10 @@ class PplDialect(PlainDialect):
         """``name[index]`` of the API means nothing."""
         return Opaque(f"{api.name}[...]", harmless=True)
 
+    def number_attribute(self, machine: VM, value: object, name: str, span: Span) -> object | None:
+        """What numbers of the front end have besides: ``value``, ``to``, ``dtype``."""
+        return None if machine.importing else host.of_number(machine, value, name)
+
     def view_attribute(self, machine: Machine, view: View, attr: str, span: Span) -> object | None:
         """Data attributes of tensors."""
         return tensors.attribute(view, attr)
@@ -193,33 +197,35 @@ class PplDialect(PlainDialect):
         if machine.importing or not isinstance(definition, ir.FunctionDef):
             return
         frontend.enter(machine, definition, span)
+        if (operands.AS_PYTHON, definition.name_span) in machine.memo:
+            return
         if definition.name_span not in self._scanned:
             self._scanned.add(definition.name_span)
             self._dropped |= frontend.scan(machine, definition)
 
     def statement(self, machine: VM, stmt: ir.Stmt) -> None:
         """What the front end makes of its text."""
-        if not machine.importing and stmt.span not in self._dropped:
+        if _compiles(machine) and stmt.span not in self._dropped:
             self._visits.before(machine, stmt)
             if isinstance(stmt, ir.For):
                 frontend.looped(machine, stmt)
 
     def assigned(self, machine: VM, stmt: ir.Assign) -> None:
         """Names are values of the device, lists, texts, dtypes or None."""
-        if not machine.importing and machine.frame.function is not None:
+        if _compiles(machine) and machine.frame.function is not None:
             operands.assigned(machine, stmt)
             visiting.unused(machine, stmt)
 
     def branch(self, machine: VM, stmt: ir.If, test: Bool) -> None:
         """A guard that keeps nothing out is a finding."""
-        if not machine.importing:
+        if _compiles(machine):
             frontend.guard(machine, stmt, test)
 
     def region(
         self, machine: VM, stmt: ir.For | ir.While | ir.If, unrolled: bool
     ) -> Callable[[Sequence[ir.Stmt]], None]:
         """What a loop or a branch of the device binds keeps its type (PPL-C04)."""
-        if unrolled or machine.importing:
+        if unrolled or not _compiles(machine):
             return super().region(machine, stmt, unrolled)
         return regions.entered(machine, stmt)
 
@@ -248,6 +254,7 @@ class PplDialect(PlainDialect):
         """A counter that is taken apart by one of the factors."""
         if not machine.importing:
             frontend.backwards(machine, stmt, range)
+            frontend.again(machine, stmt, range)
         return frontend.inner_count(machine, stmt, range)
 
     def grid_axis(self, machine: DeviceMachine, number: int) -> GridAxis:
@@ -278,6 +285,17 @@ class PplDialect(PlainDialect):
     def kinds(self) -> Mapping[type, Kind[VM]]:
         """Inputs are pointers."""
         return {Parameter: pointers.PointerKind()}
+
+
+def _compiles(machine: VM) -> bool:
+    """Whether what is run is text that the front end compiles, and no function of Python."""
+    function = machine.frame.function
+    if machine.importing or function is None:
+        return not machine.importing
+    definition = function.definition
+    if not isinstance(definition, ir.FunctionDef):
+        return True
+    return (operands.AS_PYTHON, definition.name_span) not in machine.memo
 
 
 def _no_such_name(machine: Machine, meant: str | None, name: str, owner: str, span: Span) -> None:

@@ -7,10 +7,11 @@ reported at its place.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from verifier.dialects.ppl.binding_times import Stage
-from verifier.dialects.ppl.compiling import is_constant, is_loop, known, rejected
+from verifier.dialects.ppl.compiling import is_compiled, is_constant, is_loop, known, rejected
+from verifier.dialects.ppl.operands import AS_PYTHON
 from verifier.source import ir
 from verifier.source.ir import Span
 from verifier.source.project import Module
@@ -59,9 +60,16 @@ def constants(vm: VM, definition: ir.FunctionDef, module: Module) -> list[str]:
 
 
 def enter(vm: VM, definition: ir.FunctionDef, span: Span) -> None:
-    """Before a function is called: it has to be compiled as well (PPL-A01)."""
-    names = [ir.last_name(d.func if isinstance(d, ir.Call) else d) for d in definition.decorators]
-    if "jit" in names:
+    """Before a function is called: it has to be compiled as well (PPL-A01), unless it runs on what
+    Python has."""
+    if is_compiled(definition):
+        return
+    followed = vm.memo.get((AS_PYTHON, span))
+    if followed is not None:
+        vm.memo[AS_PYTHON, definition.name_span] = True
+        if not followed:
+            what = f"what `{definition.name}`, a function of Python, makes of constants is open"
+            vm.approximate(LedgerKind.OPAQUE, what, span)
         return
     rejected(
         vm,
@@ -128,6 +136,37 @@ def backwards(vm: VM, stmt: ir.For, rng: Range) -> None:
         values=((vm.text(step.span), rng.step),),
         help=("write the number into the call, or annotate the parameter with `pl.constexpr`",),
     )
+
+
+def again(vm: VM, stmt: ir.For, rng: Range) -> None:
+    """A loop that the front end runs: what it binds as a constant is bound once (C05)."""
+    if not is_loop(vm, stmt, unrolled=True):
+        return
+    once = E.le(E.maximum(rng.stop - rng.start, rng.start - rng.stop), E.absolute(rng.step))
+    for inner in _in_each_trip(vm, stmt.body):
+        rejected(
+            vm,
+            once,
+            inner.span,
+            "the loop binds the constant once",
+            "a constant that is bound in each trip of a loop cannot be compiled in a kernel",
+            "PPL-C05",
+            ("leave the annotation out, or write the value where it is used",),
+        )
+
+
+def _in_each_trip(vm: VM, body: Sequence[ir.Stmt]) -> Iterator[ir.AnnAssign]:
+    """Constants that statements bind; under a condition, in which trips is open."""
+    for stmt in body:
+        if isinstance(stmt, ir.AnnAssign):
+            yield stmt
+        elif isinstance(stmt, ir.For):
+            yield from _in_each_trip(vm, stmt.body)
+        elif isinstance(stmt, ir.If):
+            for inner in ir.own((*stmt.body, *stmt.orelse)):
+                if isinstance(inner, ir.AnnAssign):
+                    what = "in which trips a constant is bound is open"
+                    vm.approximate(LedgerKind.OPAQUE, what, inner.span)
 
 
 def settles(vm: VM, argument: Arg, what: str) -> Bool:
@@ -322,6 +361,7 @@ def looped(vm: VM, node: ir.For) -> None:
 
 
 __all__ = [
+    "again",
     "backwards",
     "conditional",
     "constants",

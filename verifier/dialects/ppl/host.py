@@ -11,11 +11,14 @@ from verifier.dialects.ppl.steps import eu_elements, tensor_strides
 from verifier.hardware import dtypes as dt
 from verifier.hardware.capabilities import Capability
 from verifier.hardware.engines import Engine
+from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.instruction import Instruction
 from verifier.symbolic.machine import Call, Machine
 from verifier.symbolic.pretty import pretty
+from verifier.symbolic.python.kinds.numbers import FLOAT
+from verifier.symbolic.python.model import Builtin
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.tensors import DType, LoopKind
 from verifier.symbolic.trace import AssumptionKind, Operation
@@ -189,6 +192,31 @@ def _static_assert(machine: Machine, call: Call) -> object:
             asked = E.or_(E.not_(settled), condition)
             machine.assume(asked, pretty(condition), argument.span, AssumptionKind.ASSERT)
     return None
+
+
+def of_number(vm: VM, value: object, name: str) -> object | None:
+    """Attributes of the objects that the front end has for numbers (``language/core.py``).
+
+    What a conversion makes of an integer is that integer where it has room for all of 32 bits.
+    """
+    if name == "value":
+        return value
+    if name in ("dtype", "type", "shape", "numel", "handle"):
+        return Opaque(f"`.{name}` of a number", harmless=True)
+    if name != "to":
+        return None
+
+    def convert(vm: VM, span: Span, dtype: object, bitcast: object = False, /) -> object:
+        wanted = vm.as_dtype(dtype, span)
+        code = None if wanted is None else wanted.code
+        if code is None or bitcast is not False or not code.is_const:
+            return Opaque("a number that is converted", harmless=True)
+        if code.const in dt.codes("int32", "int64") and isinstance(value, Expr):
+            return value
+        floats = dt.codes("float16", "bfloat16", "float32", "float64")
+        return FLOAT if code.const in floats else Opaque("a number", harmless=True)
+
+    return Builtin.of(name, convert)
 
 
 def _scalar_dtype(machine: Machine, call: Call) -> object:

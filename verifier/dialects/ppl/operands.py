@@ -10,29 +10,39 @@ is no object of theirs: there the compilation ends.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Final
 
-from verifier.dialects.ppl import isa, wrapped
+from verifier.dialects.ppl import isa, objects, wrapped
 from verifier.dialects.ppl.binding_times import Stage
-from verifier.dialects.ppl.compiling import is_loop, known, plain_global, rejected
+from verifier.dialects.ppl.compiling import (
+    is_loop,
+    known,
+    rejected,
+)
 from verifier.source import ir
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.pretty import pretty
 from verifier.symbolic.python.heap import UNBOUND
-from verifier.symbolic.python.inputs import InputKind, Parameter
-from verifier.symbolic.python.model import Builtin, Class, Function
+from verifier.symbolic.python.model import Function
 from verifier.symbolic.python.terms import as_formula
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.tensors import View
-from verifier.symbolic.values import ApiRef, Enumerator, Guarded, ModuleRef, Ratio, Ref
+from verifier.symbolic.values import (
+    ApiRef,
+    Ratio,
+    Ref,
+)
 
-#: functions of Python that the front end calls as they are, which gives objects of Python
-_NUMBERS: Final = frozenset({"int", "float", "isinstance"})
 #: what numbers of the front end have
 _OF_NUMBERS: Final = frozenset({"value", "to", "type", "dtype", "handle", "shape", "numel"})
+#: operators that tensors do not have (there is no ``create_splat`` for a number)
+_NO_TENSORS: Final = frozenset({"//", "%", ">=", "<=", "!="})
+#: calls of functions of Python: True where it runs on numbers of Python, False where what it
+#: does is not followed
+AS_PYTHON: Final = "a call of a function of Python"
 #: those that are functions of the language to it
 _EXTREMES: Final = frozenset({"min", "max"})
 
@@ -71,11 +81,14 @@ def before(vm: VM, stmt: ir.Stmt) -> None:
             "a `while` whose condition is known then",
             "use `for` over `pl.static_range`",
         )
+        if objects.is_counted(vm, stmt.test):
+            what = "a number as the condition of a `while`"
+            _end(vm, E.FALSE, stmt.test.span, what, "compare it with a number")
     elif isinstance(stmt, ir.If):
         _tested(vm, stmt.test)
     elif isinstance(stmt, ir.For) and isinstance(stmt.iterable, ir.Call):
         for bound in stmt.iterable.args:
-            if is_loop(vm, stmt, unrolled=True) and _is_number(vm, bound):
+            if is_loop(vm, stmt, unrolled=True) and objects.is_number(vm, bound):
                 what = "a number of Python as a bound of `static_range`"
                 _end(vm, E.FALSE, bound.span, what, "wrap it: `pl.constexpr(...)`")
 
@@ -84,7 +97,7 @@ def assigned(vm: VM, stmt: ir.Assign) -> None:
     """What a statement has assigned: values of the device, lists, texts, dtypes, None."""
     target = stmt.targets[0]
     if isinstance(target, ir.TupleExpr):
-        if isinstance(stmt.value, ir.ListExpr) or _is_list(vm, stmt.value):
+        if isinstance(stmt.value, ir.ListExpr) or objects.is_list(vm, stmt.value):
             _end(vm, E.FALSE, stmt.value.span, "a list that is taken apart", "use a tuple")
         names = target.elements
     else:
@@ -92,11 +105,11 @@ def assigned(vm: VM, stmt: ir.Assign) -> None:
     for name in names:
         if not isinstance(name, ir.Name):
             continue
-        for guard, value in _cases(vm.scope().names.get(name.id, UNBOUND)):
-            what = _no_value(value)
-            if what:
+        for guard, value in objects.cases(vm.scope().names.get(name.id, UNBOUND)):
+            what = objects.no_value(value)
+            if what and guard is not E.FALSE:
                 _end(vm, E.not_(guard), stmt.value.span, what, "write it where it is used")
-            elif isinstance(value, tuple):
+            elif isinstance(value, tuple) and not wrapped.sealed(vm, stmt.value):
                 rejected(
                     vm,
                     E.not_(guard),
@@ -111,7 +124,7 @@ def assigned(vm: VM, stmt: ir.Assign) -> None:
 def identical(vm: VM, node: ir.Compare, value: object) -> None:
     """``a is b``: what stands for a value of the run is no object that a name of Python has."""
     sides = (node.left, node.comparators[0])
-    if as_formula(value) in (E.TRUE, E.FALSE) or any(_is_none(side) for side in sides):
+    if as_formula(value) in (E.TRUE, E.FALSE) or any(objects.is_none(side) for side in sides):
         return
     fine = E.and_(*(constant(vm, side) for side in sides))
     if fine is not E.TRUE:
@@ -130,7 +143,7 @@ def constant(vm: VM, node: ir.Expr) -> Bool:
     """What has to be so for a value to be none of the run."""
     if isinstance(node, ir.Name):
         value = vm.scope().names.get(node.id, UNBOUND)
-        if any(isinstance(case, View) for _, case in _cases(value)):
+        if any(isinstance(case, View) for _, case in objects.cases(value)):
             return E.FALSE
     elif isinstance(node, ir.Compare) and node.ops[0] in ("is", "is not"):
         return E.TRUE
@@ -150,8 +163,8 @@ def divided(vm: VM, node: ir.BinOp | ir.AugAssign, left: object, right: object) 
     )
     alike = [
         E.or_(E.not_(E.and_(guard, also)), _rounds_down(E.lift(a), E.lift(b)))
-        for guard, a in _cases(left)
-        for also, b in _cases(right)
+        for guard, a in objects.cases(left)
+        for also, b in objects.cases(right)
         if isinstance(a, (int, Expr)) and isinstance(b, (int, Expr))
     ]
     predicate = E.or_(E.and_(constant(vm, one), constant(vm, other)), E.and_(*alike))
@@ -198,31 +211,52 @@ def _asked(vm: VM, node: ir.Expr) -> None:
     elif isinstance(node, ir.JoinedStr):
         for part in node.parts:
             if isinstance(part, ir.FormattedValue):
-                fine = E.FALSE if _is_number(vm, part.value) else constant(vm, part.value)
+                fine = E.FALSE if objects.is_number(vm, part.value) else constant(vm, part.value)
                 _end(vm, fine, part.value.span, f"{_run(vm, part.value)} in a text")
     elif isinstance(node, ir.Attribute):
-        if _is_wrapped(vm, node.value) and node.attr not in _OF_NUMBERS:
-            _end(vm, E.FALSE, node.span, f"`.{node.attr}` of a number")
-        elif node.attr == "shape" and _is_named_tensor(vm, node.value):
-            rejected(
-                vm,
-                E.FALSE,
-                node.span,
-                "the front end knows the shape",
-                f"the shape of `{vm.text(node.value.span)}` is one number, 1, to the front end",
-                "PPL-C05",
-                ("use the sizes that the tensor was made with",),
-            )
-    elif isinstance(node, ir.Call) and isinstance(node.func, ir.Name):
-        if node.func.id in _NUMBERS | _EXTREMES and node.func.id not in vm.scope().local:
-            _called(vm, node, node.func.id)
+        _read(vm, node)
     elif isinstance(node, ir.Call):
-        _performed(vm, node)
+        _call(vm, node)
+
+
+def _read(vm: VM, node: ir.Attribute) -> None:
+    if node.attr == "T" and objects.is_named_tensor(vm, node.value):
+        _end(vm, E.FALSE, node.span, "`.T` of a tensor of four dimensions")
+    elif objects.is_number_of_front_end(vm, node.value) and node.attr not in _OF_NUMBERS:
+        _end(vm, E.FALSE, node.span, f"`.{node.attr}` of a number")
+    elif objects.is_number_of_front_end(vm, node.value):
+        fixed = constant(vm, node.value)
+        fine = fixed if node.attr == "value" else E.not_(fixed)
+        which = "what only a run knows" if node.attr == "value" else "a constant"
+        _end(vm, fine, node.span, f"`.{node.attr}` of {which}")
+    elif node.attr == "shape" and objects.is_named_tensor(vm, node.value):
+        rejected(
+            vm,
+            E.FALSE,
+            node.span,
+            "the front end knows the shape",
+            f"the shape of `{vm.text(node.value.span)}` is one number, 1, to the front end",
+            "PPL-C05",
+            ("use the sizes that the tensor was made with",),
+        )
+
+
+def _call(vm: VM, node: ir.Call) -> None:
+    if not isinstance(node.func, ir.Name):
+        judge = _computed if objects.is_of_python(vm, node.func) else _performed
+        judge(vm, node)
+    elif node.func.id not in vm.scope().local:
+        if node.func.id in objects.NUMBERS | _EXTREMES:
+            _called(vm, node, node.func.id)
+        elif node.func.id == "print":
+            _printed(vm, node)
+        elif objects.is_helper(vm, node.func):
+            _helped(vm, node)
 
 
 def _binary(vm: VM, op: str, left: ir.Expr, right: ir.Expr, span: Span) -> None:
     one, other = constant(vm, left), constant(vm, right)
-    if op == "*" and _is_listed(vm, left):
+    if op == "*" and objects.is_listed(vm, left):
         _end(vm, other, span, f"a list as many times as {_run(vm, right).rstrip(',')}")
         return
     if op == "**":
@@ -230,17 +264,27 @@ def _binary(vm: VM, op: str, left: ir.Expr, right: ir.Expr, span: Span) -> None:
     elif op in ("<<", ">>"):
         shown = "a constant that is shifted by what only a run knows"
         _end(vm, E.or_(E.not_(one), other), span, shown)
+    both = E.and_(one, other)
+    if op in _NO_TENSORS and (objects.is_tensor(vm, left) or objects.is_tensor(vm, right)):
+        _end(vm, E.FALSE, span, f"`{op}` of tensors")
+    elif op in ("+", "%") and (objects.is_fraction(vm, left) or objects.is_fraction(vm, right)):
+        others = [each for each in (left, right) if not objects.is_fraction(vm, each)]
+        if not any(objects.is_view(vm, each) for each in others):
+            _end(vm, both, span, f"`{op}` of floats that only a run knows")
+    for each, fine in ((left, other), (right, one)):
+        if objects.is_beyond(objects.constant_value(vm, each)):
+            _end(vm, fine, each.span, f"`{vm.text(each.span)}`, which 64 bits do not hold,")
     _mixed(vm, left, right)
 
 
 def _item(vm: VM, node: ir.Subscript) -> None:
     """Lists are Python's own to the front end: an index, or a bound of a slice, is a constant."""
-    if not _is_listed(vm, node.value):
+    if not objects.is_listed(vm, node.value):
         return
     index = node.index
     bounds = (index.lower, index.upper, index.step) if isinstance(index, ir.SliceExpr) else (index,)
     for each in bounds:
-        if each is not None and not _is_number(vm, each):
+        if each is not None and not objects.is_number(vm, each):
             what = f"a list that is indexed by {_run(vm, each).rstrip(',')}"
             help = "use a counter of `static_range` itself: what is assigned is a value of the run"
             _end(vm, constant(vm, each), each.span, what, help)
@@ -252,6 +296,8 @@ def _compared(vm: VM, node: ir.Compare) -> None:
         turned = E.or_(E.not_(constant(vm, left)), constant(vm, right))
         what = f"`{node.ops[0]}` with a constant before what only a run knows"
         _end(vm, turned, node.span, what, "write the constant behind it")
+    if node.ops[0] in _NO_TENSORS and (objects.is_tensor(vm, left) or objects.is_tensor(vm, right)):
+        _end(vm, E.FALSE, node.span, f"`{node.ops[0]}` of tensors")
     if node.ops[0] not in ("is", "is not"):
         _mixed(vm, left, right)
 
@@ -261,11 +307,13 @@ def _joined(vm: VM, node: ir.BoolOp) -> None:
     left, right = node.values
     both = E.and_(constant(vm, left), constant(vm, right))
     for each, other in ((left, right), (right, left)):
-        if _is_number(vm, each):
+        if objects.is_tensor(vm, each):
+            _end(vm, E.FALSE, each.span, f"a tensor under `{node.op}`")
+        elif objects.is_number(vm, each):
             truth = isinstance(each, ir.Call) and ir.last_name(each.func) == "isinstance"
             fine = E.not_(constant(vm, other)) if truth else E.FALSE
             _end(vm, fine, each.span, f"an object of Python under `{node.op}`")
-        elif _is_counted(vm, each):
+        elif objects.is_counted(vm, each):
             what = f"a number under `{node.op}` with what only a run knows"
             _end(vm, both, each.span, what, "compare it with a number")
 
@@ -274,18 +322,34 @@ def _unary(vm: VM, node: ir.UnaryOp) -> None:
     inner = node.operand
     if node.op == "+":
         _end(vm, constant(vm, inner), node.span, "`+` before what only a run knows")
+    elif node.op == "-" and objects.is_tensor(vm, inner):
+        rejected(
+            vm,
+            E.FALSE,
+            node.span,
+            "the device negates the tensor",
+            "`-` before a tensor turns all its bits: it does not negate it",
+            "PPL-C05",
+            ("subtract it from 0, or multiply it by -1",),
+        )
+    elif node.op == "~" and objects.is_tensor(vm, inner):
+        value = vm.eval(inner)
+        if isinstance(value, View) and value.dtype.among(objects.FLOATS) is E.TRUE:
+            _end(vm, E.FALSE, node.span, "`~` before a tensor of floats")
     elif node.op == "not":
-        if _is_number(vm, inner):
+        if objects.is_tensor(vm, inner):
+            _end(vm, E.FALSE, node.span, "`not` before a tensor")
+        elif objects.is_number(vm, inner):
             _end(vm, E.FALSE, node.span, "`not` before a number of Python")
-        elif _is_counted(vm, inner):
+        elif objects.is_counted(vm, inner):
             what = "`not` before a number that only a run knows"
             _end(vm, constant(vm, inner), node.span, what, "compare it with a number")
 
 
 def _called(vm: VM, node: ir.Call, name: str) -> None:
-    if name in _NUMBERS:
+    if name in objects.NUMBERS:
         given = node.args[0] if node.args else None
-        if given is None or _is_view(vm, given):
+        if given is None or objects.is_view(vm, given):
             return
         if name != "isinstance":
             what = f"`{name}` of what only a run knows"
@@ -303,33 +367,83 @@ def _called(vm: VM, node: ir.Call, name: str) -> None:
         return
     for keyword in node.keywords:
         _end(vm, E.FALSE, keyword.value.span, f"an argument of `{name}` that is given by name")
-    views = [each for each in node.args if _is_view(vm, each)]
+    views = [each for each in node.args if objects.is_view(vm, each)]
     if len(node.args) not in (2, 3) or (len(node.args) == 3 and not views):
         _end(vm, E.FALSE, node.span, f"`{name}` of {len(node.args)} numbers", "nest calls of two")
     for each in node.args:
-        if _is_number(vm, each):
+        if objects.is_number(vm, each):
             what = f"`{name}` of a number of Python"
             _end(vm, E.FALSE, each.span, what, "wrap it: `pl.constexpr(...)`")
-        elif not views and _is_fraction(vm, each):
+        elif not views and objects.is_fraction(vm, each):
             _end(vm, E.FALSE, each.span, f"`{name}` of a number that is no integer")
 
 
 def _performed(vm: VM, node: ir.Call) -> None:
     """Functions that may be called without a destination tell its place by what they are given."""
-    numbers = [each for each in node.args if _is_number(vm, each)]
-    if not numbers:
+    numbers = [each for each in node.args if objects.is_number(vm, each)]
+    beyond = [each for each in node.args if objects.is_beyond(objects.constant_value(vm, each))]
+    if not numbers and not beyond:
         return
     callee = vm.eval(node.func)
     instruction = isa.find(callee.name) if isinstance(callee, ApiRef) else None
-    if instruction is not None and instruction.result is not None:
+    if instruction is not None and beyond:
+        _end(vm, E.FALSE, beyond[0].span, "a number that 64 bits do not hold")
+    if numbers and instruction is not None and instruction.result is not None:
         what = f"a number of Python as an operand of `{vm.text(node.func.span)}`"
         _end(vm, E.FALSE, numbers[0].span, what, "wrap it: `pl.constexpr(...)`")
+
+
+def _printed(vm: VM, node: ir.Call) -> None:
+    """``print`` takes a text first (``device_print`` in ``language/core.py``)."""
+    first = node.args[0] if node.args else None
+    value = vm.scope().names.get(first.id) if isinstance(first, ir.Name) else None
+    text = isinstance(first, ir.JoinedStr) or (
+        isinstance(first, ir.Const) and isinstance(first.value, str) and first.value.isascii()
+    )
+    if not text and not isinstance(value, str):
+        _end(vm, E.FALSE, node.span, "`print` of something else than a text of ASCII first")
+
+
+def _helped(vm: VM, node: ir.Call) -> None:
+    """A function of Python runs as it is: on numbers of Python it gives one. What it does with
+    constants, which have operators among themselves only, is not followed."""
+    given = [*node.args, *(keyword.value for keyword in node.keywords)]
+    if all(objects.is_number(vm, each) for each in given):
+        vm.memo[AS_PYTHON, node.span] = True
+    elif all(constant(vm, each) is E.TRUE for each in given):
+        assert isinstance(node.func, ir.Name)
+        function = vm.eval(node.func)
+        assert isinstance(function, Function)
+        if not _has_literals(function.definition):
+            vm.memo[AS_PYTHON, node.span] = False
+
+
+def _has_literals(definition: ir.FunctionDef | ir.LambdaExpr) -> bool:
+    """Whether a function has an operator with a number that is written there."""
+    body = definition.body if isinstance(definition, ir.FunctionDef) else (definition.body,)
+    pairs = [
+        (n.left, n.right) if isinstance(n, ir.BinOp) else (n.left, *n.comparators)
+        for n in ir.own(body)
+        if isinstance(n, (ir.BinOp, ir.Compare))
+    ]
+    return any(isinstance(each, ir.Const) for pair in pairs for each in pair)
+
+
+def _computed(vm: VM, node: ir.Call) -> None:
+    """A function of a library of Python is given objects of the front end: of constants it takes
+    integers (``__index__``), of values of the run nothing."""
+    for each in node.args:
+        if objects.is_number(vm, each):
+            continue
+        fine = E.FALSE if objects.is_fraction(vm, each) else constant(vm, each)
+        what = f"`{vm.text(node.func.span)}` of what is no integer that is known then"
+        _end(vm, fine, each.span, what)
 
 
 def _mixed(vm: VM, left: ir.Expr, right: ir.Expr) -> None:
     """Numbers of Python have no operators with constants, nor those with them."""
     for number, other in ((left, right), (right, left)):
-        if _is_number(vm, number) and _is_wrapped(vm, other):
+        if objects.is_number(vm, number) and objects.is_number_of_front_end(vm, other):
             what = f"`{vm.text(number.span)}`, a number of Python, together with a constant"
             help = "wrap it: `pl.constexpr(...)`, or write the number"
             _end(vm, E.not_(constant(vm, other)), number.span, what, help)
@@ -346,119 +460,6 @@ def _tested(vm: VM, test: ir.Expr) -> None:
     what = next((text for kind, text in shown.items() if isinstance(value, kind)), "")
     if what:
         _end(vm, E.not_(constant(vm, test)), test.span, f"{what} as the test of an `if`")
-
-
-# ------------------------------------------------------------------------- what a value is
-
-
-def _is_number(vm: VM, node: ir.Expr) -> bool:
-    """Whether it is a number of Python as it is."""
-    if isinstance(node, ir.Name):
-        return node.id not in vm.scope().local and plain_global(vm, node.id)
-    if isinstance(node, ir.Call) and isinstance(node.func, ir.Name):
-        return node.func.id in _NUMBERS and node.func.id not in vm.scope().local
-    if isinstance(node, ir.UnaryOp):
-        return node.op != "not" and _is_number(vm, node.operand)
-    if isinstance(node, ir.BinOp):
-        return _is_number(vm, node.left) and _is_number(vm, node.right)
-    return False
-
-
-def _is_wrapped(vm: VM, node: ir.Expr) -> bool:
-    """Whether it is a number that is a constant or a value of the run."""
-    if isinstance(node, ir.Const):
-        return isinstance(node.value, (bool, int, float))
-    if isinstance(node, ir.Name):
-        values = _cases(vm.scope().names.get(node.id, UNBOUND))
-        return all(_type(value) is not None for _, value in values)
-    if isinstance(node, ir.UnaryOp):
-        return _is_wrapped(vm, node.operand)
-    if isinstance(node, ir.BinOp):
-        return _is_wrapped(vm, node.left) and _is_wrapped(vm, node.right)
-    return False
-
-
-def _is_counted(vm: VM, node: ir.Expr) -> bool:
-    """Whether it is a number, and no truth value, for certain."""
-    if isinstance(node, ir.Const):
-        return isinstance(node.value, (int, float)) and not isinstance(node.value, bool)
-    if isinstance(node, ir.Name):
-        types = [_type(value) for _, value in _cases(vm.scope().names.get(node.id, UNBOUND))]
-        return all(each in (int, float) for each in types)
-    if isinstance(node, ir.BinOp):
-        return node.op in ("+", "-", "*", "//", "%") and _is_counted(vm, node.left)
-    return isinstance(node, ir.UnaryOp) and node.op == "-" and _is_counted(vm, node.operand)
-
-
-def _is_fraction(vm: VM, node: ir.Expr) -> bool:
-    if isinstance(node, ir.Const):
-        return isinstance(node.value, float)
-    if isinstance(node, ir.Name):
-        values = _cases(vm.scope().names.get(node.id, UNBOUND))
-        return all(_type(value) is float for _, value in values)
-    return isinstance(node, ir.BinOp) and node.op == "/"
-
-
-def _is_none(node: ir.Expr) -> bool:
-    return isinstance(node, ir.Const) and node.value is None
-
-
-def _is_view(vm: VM, node: ir.Expr) -> bool:
-    """Whether it may be a tensor: names that hold one, and what calls give."""
-    if isinstance(node, ir.Name):
-        value = vm.scope().names.get(node.id, UNBOUND)
-        return any(isinstance(case, View) for _, case in _cases(value))
-    return isinstance(node, (ir.Call, ir.Subscript))
-
-
-def _is_named_tensor(vm: VM, node: ir.Expr) -> bool:
-    """Whether it is a tensor, and not one of global memory that no name was given yet."""
-    if isinstance(node, ir.Call):
-        return ir.last_name(node.func) in ("sub_view", "view", "make_tensor")
-    return isinstance(node, ir.Name) and _is_view(vm, node)
-
-
-def _is_list(vm: VM, node: ir.Expr) -> bool:
-    return isinstance(node, ir.Name) and isinstance(vm.scope().names.get(node.id), Ref)
-
-
-def _is_listed(vm: VM, node: ir.Expr) -> bool:
-    """Whether it is a list or a tuple of Python for certain."""
-    if isinstance(node, ir.Name):
-        local = node.id in vm.scope().local
-        value = vm.eval(node) if not local else vm.scope().names.get(node.id, UNBOUND)
-        return all(isinstance(each, (Ref, tuple)) for _, each in _cases(value))
-    if isinstance(node, ir.Subscript) and isinstance(node.index, ir.Const):
-        return _is_listed(vm, node.value) and isinstance(vm.eval(node), (Ref, tuple))
-    return isinstance(node, (ir.ListExpr, ir.TupleExpr))
-
-
-def _type(value: object) -> type | None:
-    """Of a number; None: it is none, or nobody knows."""
-    if isinstance(value, (bool, Bool)):
-        return bool
-    if isinstance(value, (int, Expr)):
-        return int
-    if isinstance(value, (float, Ratio)):
-        return float
-    if isinstance(value, Parameter):
-        return {InputKind.INTEGER: int, InputKind.FLAG: bool}.get(value.kind or InputKind.TENSOR)
-    return None
-
-
-def _no_value(value: object) -> str:
-    """What cannot be assigned to a name."""
-    if isinstance(value, Enumerator) and value.kind != "dtype":
-        return f"`pl.{value.name}` as the value of a name"
-    if isinstance(value, (Function, Builtin, Class, ModuleRef, ApiRef)):
-        return "a function as the value of a name"
-    if isinstance(value, complex) or value is ...:
-        return "such a value of a name"
-    return ""
-
-
-def _cases(value: object) -> Sequence[tuple[Bool, object]]:
-    return value.cases if isinstance(value, Guarded) else ((E.TRUE, value),)
 
 
 # ------------------------------------------------------------------------------- the text
@@ -510,4 +511,4 @@ def _end(vm: VM, fine: Bool, span: Span, what: str, help: str = "") -> None:
         rejected(vm, fine, span, text, message, "PPL-C05", (help,) if help else ())
 
 
-__all__ = ["assigned", "before", "constant", "identical", "parts"]
+__all__ = ["AS_PYTHON", "assigned", "before", "constant", "identical", "parts"]

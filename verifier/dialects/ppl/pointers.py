@@ -75,6 +75,8 @@ class PointerKind(ParameterKind):
         if name == "set_dtype":
             p.kind = p.kind or InputKind.TENSOR
             return Builtin.of(name, lambda vm, span, dtype, /: _retype(p, dtype))
+        if name == "value" and p.constant:
+            return p
         return Opaque(f"`{p.name}.{name}`")
 
     def declared(self, vm: VM, value: Any, shape: Sequence[Expr], span: Span) -> View | None:

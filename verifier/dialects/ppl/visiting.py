@@ -257,6 +257,7 @@ _UNKNOWN: Final[dict[type[ir.Node], str]] = {
     ir.LambdaExpr: "`lambda`",
     ir.Raise: "`raise`",
     ir.ClassDef: "`class`",
+    ir.FunctionDef: "a function inside of a function",
     ir.Delete: "`del`",
     ir.DictExpr: "a dictionary",
     ir.SetExpr: "a set",
@@ -290,6 +291,8 @@ def _unsupported(node: ir.Node) -> str:
             return "an assignment to several targets"
         if isinstance(node.targets[0], ir.Subscript):
             return "an assignment to a subscript"
+        if isinstance(node.targets[0], ir.Attribute):
+            return "an assignment to an attribute"
         if isinstance(node.targets[0], ir.ListExpr):
             return "an assignment to a list of targets"
         if isinstance(node.targets[0], ir.TupleExpr) and any(

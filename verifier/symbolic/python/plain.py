@@ -134,6 +134,10 @@ class PlainDialect:
         """No values of its own."""
         return {}
 
+    def number_attribute(self, machine: VM, value: object, name: str, span: Span) -> object | None:
+        """As Python has it."""
+        return None
+
     def view_names(self) -> frozenset[str] | None:
         """Not known."""
         return None

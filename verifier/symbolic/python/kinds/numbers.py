@@ -200,7 +200,8 @@ class _Number(Kind[VM]):
         if name in table:
             owner = self.type_of(vm, value) if name in OF_CLASS else value
             return BoundBuiltin(self.name, name, owner)
-        return host_attribute(vm, value, self.host, name, span)
+        own = vm.dialect.number_attribute(vm, value, name, span)
+        return host_attribute(vm, value, self.host, name, span) if own is None else own
 
     def part(self, vm: VM, value: Any, name: str, span: Span) -> object:
         """The real or imaginary part."""
