@@ -78,7 +78,8 @@ def uninitialised_reads(trace: Trace, target: Target) -> Iterable[Check]:
             if reason and not read.exact:
                 writes = [w.access for w in flow.writes.get(id(storage), ())]
                 path = (*read.access.path, *read.access.given)
-                held = covered_there(read.blame, writes, path, "before it is read")
+                known = table.assumed(read.access.order)
+                held = covered_there(read.blame, writes, path, known, "before it is read")
                 check = replace(check, runtime=held)
             found.setdefault(id(source), []).append(check)
             if read.replaced is not E.FALSE and not reason:
@@ -520,7 +521,8 @@ def _output_check(
     if writes:
         notes.append(write_note(writes[-1]))
     notes += [Note(span, "returned here"), *_which(view)]
-    held = "" if exact else covered_there(blame, writes, path, "before it is returned")
+    known = table.assumed(table.last)
+    held = "" if exact else covered_there(blame, writes, path, known, "before it is returned")
     part = region(writes[-1]) if len(writes) == 1 else ""
     found = _returned_written(name, storage.span, bool(writes))
     check = replace(

@@ -6,13 +6,14 @@ decided; of the rest the kernel's report says what it rests on.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import reduce
 from operator import mul
 
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr, Sym
 from verifier.symbolic.memory.index import Access
+from verifier.symbolic.memory.known import Known
 from verifier.symbolic.tensors import Loop, LoopKind, Storage, View
 
 
@@ -21,11 +22,14 @@ def elements(shape: Iterable[Expr]) -> Expr:
     return reduce(mul, shape, E.const(1))
 
 
-def may_cover(writes: Iterable[Access], storage: Storage, path: Iterable[Bool]) -> bool:
+def may_cover(
+    writes: Iterable[Access], storage: Storage, path: Iterable[Bool], known: Known
+) -> bool:
     """Whether some writes may be of all of a tensor, wherever it is that the data says.
 
     Counted are the writes whose places the data says, that are certain to come (``path``: what
-    holds as well) and fill whole rows: what is in one column always goes nowhere else. Each begins
+    holds as well, ``known``: what the kernel demands) and fill whole rows, by themselves or piece
+    by piece in the loops around them: what is in one column always goes nowhere else. Each begins
     no further on than as many elements as it wrote in earlier rounds: so any element can be come
     to. A loop on the device runs as often as the data says.
     """
@@ -36,44 +40,58 @@ def may_cover(writes: Iterable[Access], storage: Storage, path: Iterable[Bool]) 
             continue
         around = [loop for loop in write.loops if loop not in storage.loops]
         dynamic = any(loop.kind is LoopKind.DYNAMIC for loop in around)
-        start = _start_of_rows(write.view, row)
+        start, pieces = _start_of_rows(write.view, row, around, known)
         if start is None:
             continue
         rounds = E.const(0)
-        for loop in around:
+        for loop in around[: len(around) - len(pieces)]:
             rounds = rounds * loop.trips + loop.index
-        size = elements(write.view.shape)
+        size = elements((*write.view.shape, *(loop.trips for loop in pieces)))
         if E.le(start, E.const(0) if dynamic else rounds * size) is not E.TRUE:
             continue
         if dynamic:
             return True
-        total = total + size * elements(loop.trips for loop in around)
+        total = total + size * elements(loop.trips for loop in around if loop not in pieces)
     return E.ge(total, elements(storage.shape)) is E.TRUE
 
 
-def _start_of_rows(view: View, row: Expr) -> Expr | None:
-    """Where a view begins that shows whole rows, one behind the other, wherever the data puts them;
-    None if it shows anything else, or that is not known."""
+def _start_of_rows(
+    view: View, row: Expr, around: Sequence[Loop], known: Known
+) -> tuple[Expr | None, Sequence[Loop]]:
+    """Where a view begins that shows whole rows, one behind the other, wherever the data puts them,
+    and the innermost loops that put pieces of rows side by side; None if it shows anything else, or
+    that is not known.
+    """
+    nothing: tuple[None, Sequence[Loop]] = (None, ())
     if view.mask is not E.TRUE or view.dtype.itemsize is not view.storage.dtype.itemsize:
-        return None
+        return nothing
     flat = E.const(0)
     for extent, coord in zip(view.frame, view.coords, strict=True):
         flat = flat * extent + coord
-    size = E.const(1)
+    size, pieces = E.const(1), len(around)
     for k in reversed(range(view.rank)):
         axis = view.axes[k]
+        if k == 0:
+            while pieces and around[pieces - 1].kind is not LoopKind.DYNAMIC:
+                if _step(flat, around[pieces - 1].symbol) is not size or size is row:
+                    break
+                pieces -= 1
+                size = size * around[pieces].trips
+            if known.decide(E.eq(size, row)):
+                size = row
         if _step(flat, axis.symbol) is not size or (k == 0 and E.mod(size, row) is not E.const(0)):
-            return None
+            return nothing
         size = size * axis.size
     zero: dict[Sym, Expr] = {axis.symbol: E.const(0) for axis in view.axes}
-    for held in view.held:
-        if held.symbol is None:
+    zero.update((loop.symbol, E.const(0)) for loop in around[pieces:])
+    for place in view.held:
+        if place.symbol is None:
             continue
-        step = _step(flat, held.symbol)
+        step = _step(flat, place.symbol)
         if E.and_(E.ge(step, 1), E.le(step, size)) is not E.TRUE:
-            return None  # between two places of which one is meant there is what is never come to
-        zero[held.symbol] = E.const(0)
-    return E.Substitution(zero).expr(flat)
+            return nothing  # between two places of which one is meant: never come to
+        zero[place.symbol] = E.const(0)
+    return E.Substitution(zero).expr(flat), around[pieces:]
 
 
 def _step(flat: Expr, symbol: Sym) -> Expr:
@@ -82,18 +100,18 @@ def _step(flat: Expr, symbol: Sym) -> Expr:
 
 
 def covered_there(
-    blame: Access | None, writes: Iterable[Access], path: Iterable[Bool], when: str
+    blame: Access | None, writes: Iterable[Access], path: Iterable[Bool], known: Known, when: str
 ) -> str:
     """What is assumed of writes at places known at run time only; empty if nothing may be.
 
     ``blame``: the access because of which it is not known that all of a tensor, or of what is read
-    of it, is written; ``path``: what holds; ``when``: by when it has to be.
+    of it, is written; ``path`` and ``known``: what holds; ``when``: by when it has to be.
     """
     held = list(writes)
     if blame is None or not blame.view.indirect or not held:
         return ""
     reads = all(not write.view.indirect for write in held)
-    if not reads and not may_cover(held, blame.view.storage, path):
+    if not reads and not may_cover(held, blame.view.storage, path, known):
         return ""
     name = blame.view.storage.name
     if reads:

@@ -113,6 +113,53 @@ def test_a_loop_on_the_device_may_write_all(tmp_path: Path) -> None:
     assert status == "verified" and read in assumptions
 
 
+_PIECES = """@nki.jit
+def tiles(x, count, F):
+    assert x.shape == (384, F) and F % 40 == {rest}
+    assert count.shape == (1, 1) and count.dtype == nl.int32
+    out = nl.ndarray((384, F), dtype=x.dtype, buffer=nl.shared_hbm)
+    held = nl.ndarray((1, 1), dtype=nl.int32, buffer=nl.sbuf)
+    nisa.dma_copy(dst=held, src=count)
+    trips = nisa.register_alloc()
+    nisa.register_load(trips, held)
+    start = nl.ndarray((1, 1), dtype=nl.int32, buffer=nl.sbuf)
+    nisa.memset(dst=start, value=0)
+    for _ in nl.dynamic_range(0, trips, 1):
+        for piece in nl.affine_range(F // 40{less}):
+            tile = nl.ndarray((128, 40), dtype=x.dtype, buffer=nl.sbuf)
+            nisa.dma_copy(
+                dst=tile,
+                src=x.ap([[F, 128], [1, 40]], 40 * piece, scalar_offset=start, indirect_dim=0),
+            )
+            nisa.dma_copy(
+                dst=out.ap([[F, 128], [1, {width}]], {step} * piece, scalar_offset=start,
+                           indirect_dim=0),
+                src=tile[:, :{width}],
+            )
+        nisa.tensor_scalar(dst=start, data=start, op0=nl.add, operand0=128)
+    return out
+"""
+
+
+@pytest.mark.parametrize(
+    ("rest", "less", "width", "step", "complete"),
+    [
+        (0, "", 40, 40, True),
+        (1, "", 40, 40, False),  # the last column
+        (0, " - 1", 40, 40, False),  # the last piece
+        (0, "", 39, 40, False),  # a column of each piece
+        (0, "", 40, 0, False),  # the first piece each time
+    ],
+)
+def test_pieces_of_rows_side_by_side_are_whole_rows(
+    tmp_path: Path, rest: int, less: str, width: int, step: int, complete: bool
+) -> None:
+    text = _PIECES.format(rest=rest, less=less, width=width, step=step)
+    status, assumptions = _checked(tmp_path, text)
+    assert (_COMPLETE in assumptions) is complete
+    assert status in (("verified", "conditional") if complete else ("unknown", "violated"))
+
+
 def test_what_nothing_writes_is_no_question_of_the_data(tmp_path: Path) -> None:
     text = _LOOP.format(behind="pass").replace("dst=out.ap", "dst=x.ap")
     status, assumptions = _checked(tmp_path, text)
