@@ -381,6 +381,8 @@ def is_continuous(tensor: SystemTensor) -> bool:
 
 def moved(tensor: LocalTensor, put: E.Substitution) -> LocalTensor:
     """The tensor in another iteration."""
+    if put.is_empty:
+        return tensor
     return replace(
         tensor,
         address=put.expr(tensor.address),
@@ -424,13 +426,15 @@ def holds(chip: Chip, outer: LocalTensor, inner: LocalTensor) -> Bool:
     numbers of channels tell."""
     big, small = block(chip, outer), block(chip, inner)
     begun = E.le(big.start, small.start)
+    if begun is E.FALSE:
+        return E.FALSE
     from_one_lane = E.and_(
         E.eq(big.lane, small.lane),
         E.le(small.channels, big.channels),
         begun,
         E.le(small.end, big.end),
     )
-    if big.lane is small.lane or begun is E.FALSE:
+    if big.lane is small.lane:
         return from_one_lane
     return E.or_(from_one_lane, E.and_(begun, _channels_of(chip, outer, inner)))
 
@@ -485,7 +489,9 @@ def fills(chip: Chip, outer: LocalTensor, inner: LocalTensor) -> Bool:
     """When each element of one tensor is an element of another, which may have gaps."""
     if same_place(outer, inner):
         return E.TRUE
-    within = E.and_(_one_run(chip, outer), holds(chip, outer, inner))
+    within = holds(chip, outer, inner)
+    if within is not E.FALSE:
+        within = E.and_(_one_run(chip, outer), within)
     return E.or_(within, _part_of(outer, inner))
 
 
@@ -494,8 +500,11 @@ def _part_of(outer: LocalTensor, inner: LocalTensor) -> Bool:
 
     A step that the shorter one never takes may be any.
     """
+    begun = E.eq(outer.address, inner.address)
+    if begun is E.FALSE:
+        return E.FALSE
     return E.and_(
-        E.eq(outer.address, inner.address),
+        begun,
         E.eq(outer.dtype.itemsize, inner.dtype.itemsize),
         *(
             E.or_(E.le(part, 1), E.eq(a, b))

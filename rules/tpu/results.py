@@ -49,6 +49,11 @@ class Results:
         #: by the writes: whether they are made of something; and where they are in any iteration
         self._meant: dict[int, bool] = {}
         self._all = [(use, flow.anywhere(use, 0)) for use in self.table.writes]
+        #: the writes that happen at all, where they are in the iteration at hand
+        self._now = [each for use in self.table.writes if (each := flow.at(use, _NOW)) is not None]
+        self._taken: dict[int, list[Use]] = {}
+        for read in self.table.reads:
+            self._taken.setdefault(id(read.operation), []).append(read)
 
     @property
     def made(self) -> Iterator[Use]:
@@ -63,7 +68,7 @@ class Results:
         """Whether it is made of something: what is made of nothing that was written is no loss, and
         a fault where it decides."""
         if id(write) not in self._meant:
-            taken = [read for read in self.table.reads if read.operation is write.operation]
+            taken = self._taken.get(id(write.operation), ())
             self._meant[id(write)] = all(self._written(read) for read in taken)
         return self._meant[id(write)]
 
@@ -122,10 +127,9 @@ class Results:
         pairs = zip(one.touches, other.touches, strict=True)
         if not all(a.role == b.role and _same(a.tensor, b.tensor) for a, b in pairs):
             return False
-        taken = [read for read in self.table.reads if read.operation is other]
-        between = (use for use in self.table.writes if one.order < use.order < other.order)
-        found = [each for use in between if (each := flow.at(use, _NOW)) is not None]
-        return all(self.apart(read, each) for each in found for read in taken)
+        between = (each for each in self._now if one.order < each.use.order < other.order)
+        taken = self._taken.get(id(other), ())
+        return all(self.apart(read, each) for each in between for read in taken)
 
     def may_read(self, write: Use, later: Next) -> Iterator[Instance]:
         """What may read some of a result before it is overwritten."""

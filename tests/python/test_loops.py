@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.python.support import program, program_for
+from tests.python.support import execute, machine, program, program_for
+from verifier.symbolic.python import whiles
 
 CONCRETE = {
     "continue and else": """
@@ -61,6 +62,11 @@ while n > 1:
     result.append(n)
 else:
     result.append("end")
+""",
+    "while, over a list that shrinks for long": """
+left, result = list(range(300)), 0
+while left:
+    result += left.pop()
 """,
     "while with break": """
 n = result = 0
@@ -194,3 +200,28 @@ def test_concrete_loops_are_cpythons(name: str) -> None:
 @pytest.mark.parametrize("name", SYMBOLIC)
 def test_symbolic_loops_are_right_for_every_number_of_trips(name: str) -> None:
     program_for(SYMBOLIC[name], {"n": range(0, 6)})
+
+
+@pytest.mark.parametrize(
+    ("loop", "trips"),
+    [
+        ("while go > 2:\n    n = n + 1", whiles.ENDLESS),
+        ("while go > 2:\n    n = n + 1\n    if n < 0:\n        break", whiles.LIMIT),
+        ("while go > 2:\n    n = n + 1\n    go = 3", whiles.LIMIT),
+    ],
+)
+def test_a_loop_that_nothing_in_it_ends_is_left_soon(
+    loop: str, trips: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone, trip = [0], whiles._While.trip
+
+    def counted(self: whiles._While) -> None:
+        gone[0] += 1
+        trip(self)
+
+    monkeypatch.setattr(whiles._While, "trip", counted)
+    monkeypatch.setattr(whiles, "LIMIT", 2 * whiles.ENDLESS)
+    vm = machine()
+    outcome = execute(vm, f"go, n = 3, 0\n{loop}\n")
+    assert gone[0] == min(trips, 2 * whiles.ENDLESS)
+    assert any("a while loop runs more than" in entry.message for entry in outcome.skipped)

@@ -42,19 +42,46 @@ def problems(
     """What no launch of a kernel may be; ``names``: those of its instructions, None: not known."""
     if not newer(generation, "0.2") or not isinstance(target, Target):
         return  # Beta 1 runs grids of any rank, one program after the other
-    every = [node for statement in statements for node in nodes.walk(statement)]
-    yield from _stale(statements, every, kernel)
-    for node in every:
-        if isinstance(node, ast.Call):
-            function = node.func
-            if isinstance(function, ast.Subscript) and _is(function.value, kernel):
-                yield from _grid(function.slice, kernel, target)
-            elif isinstance(function, ast.Attribute) and function.attr == _SCHEDULED:
-                scheduled = function.value
-                if isinstance(scheduled, ast.Subscript):
-                    scheduled = scheduled.value
-                if _is(scheduled, kernel) and node.args and names is not None:
-                    yield from _schedule(node.args[0], kernel, names)
+    found = _found(statements)
+    yield from _stale(statements, found.rebound, kernel)
+    for node in found.calls:
+        function = node.func
+        if isinstance(function, ast.Subscript) and _is(function.value, kernel):
+            yield from _grid(function.slice, kernel, target)
+        elif isinstance(function, ast.Attribute) and function.attr == _SCHEDULED:
+            scheduled = function.value
+            if isinstance(scheduled, ast.Subscript):
+                scheduled = scheduled.value
+            if _is(scheduled, kernel) and node.args and names is not None:
+                yield from _schedule(node.args[0], kernel, names)
+
+
+class _Found(NamedTuple):
+    """What a file has that may concern launches of any of its kernels."""
+
+    #: of what is subscripted, and of methods
+    calls: tuple[ast.Call, ...]
+    #: the names of the module that functions bind anew
+    rebound: frozenset[str]
+
+
+#: of the file that was asked for last, of which there is one kernel after the other
+_last: tuple[Sequence[ast.stmt], _Found] | None = None
+
+
+def _found(statements: Sequence[ast.stmt]) -> _Found:
+    global _last
+    if _last is None or _last[0] is not statements:
+        calls, rebound = [], set()
+        for statement in statements:
+            for node in nodes.walk(statement):
+                if isinstance(node, ast.Call):
+                    if isinstance(node.func, (ast.Subscript, ast.Attribute)):
+                        calls.append(node)
+                elif isinstance(node, ast.Global):
+                    rebound.update(node.names)
+        _last = (statements, _Found(tuple(calls), frozenset(rebound)))
+    return _last[1]
 
 
 def _is(node: ast.expr, kernel: str) -> bool:
@@ -102,13 +129,9 @@ def _schedule(edges: ast.expr, kernel: str, names: Collection[str]) -> Iterator[
 
 
 def _stale(
-    statements: Sequence[ast.stmt], every: Sequence[ast.AST], kernel: str
+    statements: Sequence[ast.stmt], rebound: Collection[str], kernel: str
 ) -> Iterator[Problem]:
-    """Names of the module that its functions bind anew, where a kernel reads them (NKI-G40).
-
-    ``every``: the statements and all below them.
-    """
-    rebound = {name for node in every if isinstance(node, ast.Global) for name in node.names}
+    """Names of the module that its functions bind anew, where a kernel reads them (NKI-G40)."""
     if not rebound:
         return
     functions = {node.name: node for node in statements if isinstance(node, _DEFINITIONS)}

@@ -175,12 +175,15 @@ def _times(vm: VM, position: int) -> BindingTimes | None:
     if function is None:
         return None
     if definition.name_span == vm.trace.span:
-        return binding_times.of_kernel(
-            function,
-            _find(vm, frame.module),
-            _named(vm, frame.module),
-            postponed=annotated.postponed(frame.module),
-        )
+        key = ("binding times of", definition.name_span)
+        if key not in vm.memo:  # it is asked for before each statement
+            vm.memo[key] = binding_times.of_kernel(
+                function,
+                _find(vm, frame.module),
+                _named(vm, frame.module),
+                postponed=annotated.postponed(frame.module),
+            )
+        return cast(BindingTimes, vm.memo[key])
     caller = _times(vm, position - 1)
     if caller is None or frame.called is None:
         return None

@@ -36,6 +36,11 @@ class Substitution:
         self._whole = bool(atoms)  # they may stand anywhere
         self._bools: dict[int, Bool] = {}
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether it replaces nothing."""
+        return not (self._symbols or self._flags or self._whole)
+
     def expr(self, e: Expr) -> Expr:
         if not self._flags and not self._whole and self._symbols.keys().isdisjoint(e.free()):
             return e

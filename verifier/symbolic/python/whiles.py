@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from verifier.source import ir
 from verifier.source.ir import Span
+from verifier.source.scopes import names_of_module
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr, Sym
 from verifier.symbolic.python import liveness
@@ -24,10 +25,15 @@ from verifier.symbolic.values import HostUse
 
 #: trips that are followed one by one
 LIMIT = 4096
+#: and before it is asked whether anything in the loop can end it
+ENDLESS = 256
 #: trips whose condition the facts do not decide, before the loop is a generic one
 UNDECIDED = 6
 #: trips that the facts decide after one that they did not
 DECIDED = 256
+#: what a loop may be left by, and what a test is made of that hangs on its names alone
+_EXITS = (ir.Break, ir.Return, ir.Raise, ir.Assert)
+_PLAIN = (ir.Name, ir.Const, ir.Compare, ir.BoolOp, ir.UnaryOp, ir.BinOp)
 
 
 def while_statement(vm: VM, stmt: ir.While) -> None:
@@ -49,6 +55,8 @@ class _While:
         vm = self.vm
         mark, exits = vm.mark(), 0
         for number in range(LIMIT):
+            if number == ENDLESS and self._is_endless():
+                break
             test = self.test(HostUse.LOOP if number else HostUse.ENTRY)
             known = vm.decide(test)
             if known is False:
@@ -87,6 +95,26 @@ class _While:
     def body(self) -> None:
         self.vm.exec(self.stmt.body)
         self.ended(self.stmt.body)
+
+    def _is_endless(self) -> bool:
+        """Whether nothing in the loop changes its test or leaves it, unless something is wrong."""
+        names, test = [], [self.stmt.test]
+        for node in test:
+            if not isinstance(node, _PLAIN):
+                return False
+            if isinstance(node, ir.Name):
+                names.append(node)
+            test += (child for child in ir.children(node) if isinstance(child, ir.Expr))
+        every: list[ir.Node] = [*self.stmt.body]
+        for each in every:
+            if isinstance(each, _EXITS):
+                return False
+            every += ir.children(each)
+        found = names_of_module(self.stmt.body)
+        bound = found.local | found.declared_global | found.declared_nonlocal
+        return bound.isdisjoint(name.id for name in names) and all(
+            isinstance(self.vm.eval(name), (int, float, Expr, Bool)) for name in names
+        )
 
     # -- undecided -----------------------------------------------------------------------
 
