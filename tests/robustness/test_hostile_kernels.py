@@ -9,7 +9,7 @@ import pytest
 
 from .support import tilelint
 
-LIMIT = 2.0
+LIMIT = 1.0
 #: seconds beyond the limit on a loaded machine, starting up included
 SLACK = 25.0
 
