@@ -16,6 +16,7 @@ from rules.tpu.ppl_kit import (
     function,
     having,
     local,
+    mode,
     number,
     one_of,
     product,
@@ -242,6 +243,17 @@ def quantisation(op: Operation, chip: Chip) -> Iterator[Check]:
             values=(("w of src", source.shape[3]), ("gsize", size)),
             given=(E.ge(size, 1),),
         )
+    for each in described(op).roles:
+        if each.barred is not None and op.value(each.name) is not None:
+            name = mode(op, each.name)
+            yield check(
+                op,
+                each.name,
+                E.truth(name not in each.barred.members),
+                f"{each.name} is none of {', '.join(each.barred.members)}",
+                f"`pl.{name}` is no way to round here",
+                each.barred.fact,
+            )
     role, shift = described(op).role("shift"), number(op, "shift")
     if role is not None and role.value is not None and shift is not None:
         limit = role.value

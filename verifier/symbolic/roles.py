@@ -352,6 +352,13 @@ class Limit(Struct, frozen=True, kw_only=True):
         return value in self.also or (value == value and within and listed and steps)
 
 
+class Barred(Struct, frozen=True):
+    """Members of an enumeration that a parameter does not take, and where that is said."""
+
+    members: tuple[str, ...]
+    fact: str
+
+
 class Role(Struct, frozen=True, kw_only=True):
     """One parameter. Those that are not described are carried along as they are."""
 
@@ -398,6 +405,7 @@ class Role(Struct, frozen=True, kw_only=True):
     apart: Apart | None = None
     codes: Codes | None = None
     range_by: RangeBy | None = None
+    barred: Barred | None = None
     about: str = ""
 
     @property

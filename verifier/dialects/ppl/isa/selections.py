@@ -19,6 +19,7 @@ from verifier.dialects.ppl.isa.shared import (
     number,
     on_rows,
     option,
+    rounding,
     source,
     target,
     types,
@@ -28,7 +29,7 @@ from verifier.dialects.ppl.isa.shared import (
 from verifier.hardware import dtypes as dt
 from verifier.hardware.capabilities import Capability
 from verifier.symbolic.instruction import Instruction, Picks, Trait
-from verifier.symbolic.roles import FirstLane, In, Lies, Limit, PerChannel, StartLanes, Unit
+from verifier.symbolic.roles import Barred, FirstLane, In, Lies, Limit, PerChannel, StartLanes, Unit
 
 _NARROW_INDEX: Final = dt.codes("uint8", "uint16")
 _UINT16: Final = dt.codes("uint16")
@@ -211,6 +212,7 @@ def _shift(fact: str) -> Part:
     return number("shift", Limit(fact=fact, least=-128, most=127), "the shift")
 
 
+_NO_HALVES: Final = Barred(("RM_HALF_UP", "RM_HALF_DOWN"), "TPU-E14")
 _QUANTISATION: Final = (
     _quantised(
         "rq0",
@@ -219,6 +221,8 @@ _QUANTISATION: Final = (
         "TPU-E14",
         (_WIDE, _NARROW),
         _of_channels("TPU-E14", 2),
+        rounding("dst_round_mode", _NO_HALVES),
+        rounding("src_round_mode", _NO_HALVES),
         needs=Capability.REQUANTISING_BY_FLOATS,
     ),
     _quantised(

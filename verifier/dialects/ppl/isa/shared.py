@@ -18,6 +18,7 @@ from verifier.symbolic.effects import ALWAYS, Call, Decides, Effect, Footprint, 
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.instruction import Engines, Instruction, Made, Picks, Reader, Result, Trait
 from verifier.symbolic.roles import (
+    Barred,
     Elements,
     FirstLane,
     In,
@@ -239,6 +240,11 @@ def number(name: str, value: Limit | None = None, about: str = "", *, entries: i
 def option(name: str, about: str = "") -> Part:
     """A truth value."""
     return Part(Role(name=name, takes=Takes.FLAG, about=about))
+
+
+def rounding(name: str, barred: Barred) -> Part:
+    """A way to round, and those that it is not."""
+    return Part(Role(name=name, takes=Takes.PLAIN, barred=barred))
 
 
 def flag(call: Call, role: str) -> Bool:
