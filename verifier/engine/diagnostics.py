@@ -367,8 +367,10 @@ def _values(
         except E.EvaluationError:
             continue
         text = in_own_names(pretty(value), names)
-        # A formula of several lines (a dtype that is promoted, say) tells less than its value.
-        plain = text == name or len(text) > _LONGEST_FORMULA
+        # A formula of several lines (a dtype that is promoted, say) tells less than its value, and
+        # so does one of places in a tensor that no name stands for.
+        unnamed = any(symbol.origin is E.Origin.AXIS for symbol in value.free())
+        plain = text == name or len(text) > _LONGEST_FORMULA or unnamed
         out.append(f"{name} is {number}" if plain else f"{name} is {text} = {number}")
     return out
 

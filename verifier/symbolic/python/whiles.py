@@ -188,8 +188,8 @@ class _While:
         leave the loop.
         """
         vm = self.vm
-        symbol = vm.loop_symbol("while")
-        loop = Loop(E.from_atom(symbol), count, LoopKind.RANGE, "while", self.stmt.span)
+        symbol = vm.loop_symbol("iteration")
+        loop = Loop(E.from_atom(symbol), count, LoopKind.RANGE, "iteration", self.stmt.span)
         held: list[tuple[Sym, Bool]] = []
 
         def body() -> None:

@@ -14,6 +14,7 @@ from verifier.symbolic.expr import Bool
 from verifier.symbolic.python import probes
 from verifier.symbolic.python.builtin import Table
 from verifier.symbolic.python.concrete import payload
+from verifier.symbolic.python.flow import Wait
 from verifier.symbolic.python.heap import UNBOUND, DictBox
 from verifier.symbolic.python.iteration import Items, Iteration
 from verifier.symbolic.python.kind import Kind
@@ -159,6 +160,11 @@ class _EnvironmentKind(Kind[VM]):
         return super().attribute(vm, value, name, span)
 
     def item(self, vm: VM, value: Any, index: object, span: Span) -> object:
+        name = payload(vm, index)
+        handled = any(landing.waits is Wait.HANDLERS for landing in vm.landings)
+        # who handles that it is not set reads it in order to know whether it is
+        if handled and isinstance(name, str) and _unset(vm, name, span):
+            vm.fault(KeyError, f"the variable `{name}` is not set", span, args=(index,))
         return vm.unfollowed("an environment variable that has to be set is read", span)
 
     def set_item(self, vm: VM, value: Any, index: object, new: object, span: Span) -> None:
