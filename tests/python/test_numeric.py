@@ -220,7 +220,8 @@ def test_the_environment_is_assumed_to_be_empty() -> None:
     said = {entry.message for entry in vm.trace.ledger}
     assert "the environment variable `BLOCK` is not set" in said
     assert {entry.kind for entry in vm.trace.ledger} == {LedgerKind.RUNTIME}
-    assert run(vm, "os.environ['BLOCK']").skipped
+    (escape,) = run(vm, "os.environ['BLOCK']").escapes  # which is handled here
+    assert escape.fault is not None and escape.fault.error is KeyError
 
 
 def test_an_environment_that_the_program_changes_is_not_known() -> None:

@@ -17,6 +17,8 @@ from verifier.symbolic.trace import LedgerKind
 MAX_TERMS = 4096
 #: factors of one product
 MAX_DEGREE = 16
+#: longest shift that is told apart where nothing bounds it yet
+_SHIFTS: Final = 20
 #: runs of ones in a mask that is taken apart
 MAX_RUNS = 16
 
@@ -234,7 +236,13 @@ def shift(vm: VM, op: str, a: Expr, b: Expr, span: Span) -> Expr:
         lo, hi = None if lo is None or lo < 0 else lo, None if hi is None or hi > 0 else hi
     else:
         lo, hi = None if lo is None else min(lo, 0), None if hi is None else max(hi, -1)
-    return bounded_unknown(vm, "a shift by a symbolic amount", span, lo, hi)
+    rest = bounded_unknown(vm, "a shift by a symbolic amount", span, lo, hi)
+    low = max(E.bounds(b)[0] or 0, 0)
+    if low > _SHIFTS:
+        return rest
+    # what bounds it may come later
+    short = by_value(b, range(low, _SHIFTS + 1), lambda k: _constant_shift(vm, op, a, k, span))
+    return E.ite(E.le(b, _SHIFTS), short, rest)
 
 
 def _constant_shift(vm: VM, op: str, a: Expr, amount: int, span: Span) -> Expr:
