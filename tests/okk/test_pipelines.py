@@ -47,3 +47,34 @@ def test_a_fault_is_not_left_out_where_something_is_undecided(
     assert "it is right, but for its faults" in condition
     assert any("[okk-parallel-race]" in line for line in found)
     assert said(tmp_path / "right.py", "16384 + i % 2 * 4096", capsys) == []
+
+
+IN_TURN = """\
+import okk
+
+
+@okk.kernel
+def halves(blocks: int, rows: int, y: okk.SystemAddr, x: okk.SystemAddr):
+    assert 1 <= blocks <= 50
+    assert 1 <= rows <= 2000
+    okk.initialize()
+    shape, size = okk.dim4(1, 48, rows, 32), 48 * rows * 128
+    for i in range(blocks):
+        first, second = i % 2 * rows * 128, (2 + i % 2) * rows * 128
+        okk.gdma_32bit_cpy_S2L(first, x + i * size, shape, None, None)
+        okk.bdc_relu(second, first, shape, None, None)
+        okk.gdma_32bit_cpy_L2S(y + i * size, second, shape, None, None)
+    okk.poll()
+"""
+
+
+def test_places_in_turn_demand_what_each_of_them_has_room_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Four places of 524,288 bytes in a lane, of which one part needs three: not that two sizes
+    that have nothing to do with each other are equal."""
+    path = tmp_path / "halves.py"
+    path.write_text(IN_TURN, encoding="utf-8")
+    main(["check", str(path), "--no-cache", "--isolated", "--format", "concise"])
+    said = capsys.readouterr().out
+    assert "exactly when rows <= 1365 and (blocks <= 1 or rows <= 1024)" in said

@@ -27,6 +27,7 @@ from verifier.solver.terms import divisors
 from verifier.symbolic import expr as E
 from verifier.symbolic.equivalent import equivalent
 from verifier.symbolic.expr import FALSE, TRUE, Bool, Expr, Sym
+from verifier.symbolic.memory.known import Known
 
 _ROUNDS = 3
 #: numbers that a size may be bounded to beside other conditions
@@ -132,7 +133,7 @@ class Normal:
                 return self._plainer(sides, facts)
             clause = sides
         clause = _positive(clause)
-        for candidate in _simpler(clause):
+        for candidate in _simpler(clause, facts):
             if _weight(candidate) >= _weight(clause) or candidate is FALSE:
                 continue
             if self._follows((*facts, clause), candidate) and self._follows(
@@ -582,7 +583,7 @@ def conjuncts(condition: Bool) -> tuple[Bool, ...]:
     return condition.args if condition.kind is E.BoolKind.AND else (condition,)
 
 
-def _simpler(clause: Bool) -> Iterator[Bool]:
+def _simpler(clause: Bool, facts: Sequence[Bool]) -> Iterator[Bool]:
     """Forms that may say the same as a condition beside others."""
     if clause.kind is E.BoolKind.NE and clause.expr is not None:
         atom = clause.expr.as_atom()
@@ -600,7 +601,7 @@ def _simpler(clause: Bool) -> Iterator[Bool]:
         yield from (
             E.eq(E.from_atom(s), 1) for s in clause.free() if clause.expr.coefficient(s) > 0
         )
-    yield from _bounds(clause)
+    yield from _bounds(clause, Known(facts))
     yield from _scaled(clause)
 
 
@@ -621,13 +622,13 @@ def _wanted(items: Sequence[Item]) -> Iterator[Bool]:
         yield E.le(a, b)
 
 
-def _bounds(clause: Bool) -> Iterator[Bool]:
-    """``x <= c`` or ``x >= c`` for what is said of one size alone."""
+def _bounds(clause: Bool, known: Known) -> Iterator[Bool]:
+    """``x <= c`` or ``x >= c`` for what is said of one size alone, among those that are known."""
     symbols = clause.free()
     if len(symbols) != 1 or symbols[0].domain is not None or clause.flags():
         return
-    symbol = symbols[0]
-    least = symbol.lo if symbol.lo is not None else 0
+    symbol, size = symbols[0], E.from_atom(symbols[0])
+    least, most = symbol.lo if symbol.lo is not None else 0, known.most(size) or _MOST
 
     def holds(value: int) -> bool:
         try:
@@ -635,17 +636,16 @@ def _bounds(clause: Bool) -> Iterator[Bool]:
         except E.EvaluationError:
             return False
 
-    first, last = holds(least), holds(_MOST)
+    first, last = holds(least), holds(most)
     if first == last:
         return
-    low, high = least, _MOST
+    low, high = least, most
     while high - low > 1:
         middle = (low + high) // 2
         if holds(middle) == first:
             low = middle
         else:
             high = middle
-    size = E.from_atom(symbol)
     yield E.le(size, low) if first else E.ge(size, high)
 
 

@@ -19,6 +19,7 @@ from verifier.solver.solver import Solver
 from verifier.solver.terms import divisors, walk
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import FALSE, TRUE, Bool, Expr, Sym
+from verifier.symbolic.memory.known import turns
 
 #: candidates that are tried for one obligation
 _TRIED = 24
@@ -127,7 +128,7 @@ def _tried(
     found = _sufficient(goal, local, given, solver)
     if not exact:
         return None if found is None else Weakest(found, False)
-    demands = list(_at_ends(goal, local, given, solver))
+    demands = [*_at_ends(goal, local, given, solver), *_in_turn(goal, local, given, solver)]
     if found is not None:
         demands += _at_model(goal, local, (*given, E.not_(found)), solver)
         if any(solver.check(Query((*given, demand), found)).proved for demand in demands):
@@ -187,6 +188,18 @@ def _at_ends(
         found = _demanded(goal, local, values)
         if found is not None:
             yield _without_known(found, given, solver)
+
+
+def _in_turn(
+    goal: Bool, local: Sequence[Bool], given: tuple[Bool, ...], solver: Solver
+) -> Iterator[Bool]:
+    """What is demanded of places that are taken in turn (``i % 2``), each where it comes first."""
+    for symbol, count in dict.fromkeys(pair for term in (goal, *local) for pair in turns(term)):
+        if symbol.origin not in E.GIVEN:
+            found = [_demanded(goal, local, {symbol: E.const(rest)}) for rest in range(count)]
+            stated = [part for part in found if part is not None]
+            if stated:
+                yield _without_known(E.and_(*stated), given, solver)
 
 
 def _without_known(term: Bool, given: tuple[Bool, ...], solver: Solver) -> Bool:
@@ -262,8 +275,22 @@ def _candidates(goal: Bool, local: Sequence[Bool], solver: Solver) -> Iterator[B
     whole = [E.eq(E.mod(q.num - q.num.const, q.den), 0) for q in quotients]
     single = dict.fromkeys((*whole, *(E.eq(E.mod(q.num, q.den), 0) for q in quotients)))
     sizes = [E.from_atom(s) for s in dict.fromkeys(_sizes((goal, *local)))]
-    pairs = [E.eq(a, b) for i, a in enumerate(sizes) for b in sizes[i + 1 :]]
+    met = [_alone(e) for term in (goal, *local) for e in expressions(term)]
+    pairs = [E.eq(a, b) for i, a in enumerate(sizes) for b in sizes[i + 1 :] if _held(a, b, met)]
     yield from (*single, *pairs)[:_TRIED]
+
+
+def _alone(compared: Expr) -> frozenset[E.Atom]:
+    """The symbols that are terms of a sum, not factors or parts of other terms."""
+    return frozenset(mono[0] for mono, _ in compared.terms if len(mono) == 1)
+
+
+def _held(a: Expr, b: Expr, met: Sequence[frozenset[E.Atom]]) -> bool:
+    """Whether two sizes are held against each other, or both against one index: equality of others
+    would be an accident."""
+    with_a = [each for each in met if a.as_atom() in each]
+    with_b = [each for each in met if b.as_atom() in each]
+    return any(one is other or one & other for one in with_a for other in with_b)
 
 
 def _quotients(terms: Sequence[Bool]) -> Iterator[E.Div]:

@@ -102,7 +102,7 @@ class Known:
     def decide_in_turn(self, condition: Bool, left: int = _MOST_INDICES) -> bool | None:
         """As :meth:`decide`, of what is taken in turn (``i % 2``): of each remainder by itself."""
         found = self.decide(condition)
-        turn = next(_turns(condition), None) if left else None
+        turn = next(turns(condition), None) if left else None
         if found is not None or turn is None:
             return found
         symbol, count = turn
@@ -152,10 +152,10 @@ class Known:
         return E.bounds(self._by_bounds().expr(term))[1]
 
 
-def _turns(condition: Bool) -> Iterator[tuple[Sym, int]]:
+def turns(condition: Bool) -> Iterator[tuple[Sym, int]]:
     """Symbols that are divided by a small number, and that number."""
     for arg in condition.args:
-        yield from _turns(arg)
+        yield from turns(arg)
     if condition.expr is not None:
         yield from _divided(condition.expr)
 
@@ -168,4 +168,4 @@ def _divided(term: Expr) -> Iterator[tuple[Sym, int]]:
                     yield symbol, atom.den.const
         elif isinstance(atom, (Ite, Table)):  # picked from a list
             for child in atom.children():
-                yield from _turns(child) if isinstance(child, Bool) else _divided(child)
+                yield from turns(child) if isinstance(child, Bool) else _divided(child)
