@@ -390,7 +390,7 @@ def test_a_mode_that_there_is_not_is_not_taken_for_another(
         ("pl.get_stride(1, 2, 3, 4, pl.TPU_ALIGN, 0, 16)", False),
         ("pl.core.static_assert(True)", True),
         ("pl.core.static_print(3)", True),
-        ("print(3)", True),
+        ("print('rows', 3)", True),
     ],
 )
 def test_what_the_modules_of_the_language_do_not_hand_on(

@@ -104,6 +104,7 @@ _USED = "\npl.tiu.fadd(x, x, a)"
         ("for i in pl.static_range(3):\n    a: pl.constexpr = i", False),
         ("for i in pl.static_range(1):\n    a: pl.constexpr = i", True),
         ("for i in pl.static_range(k):\n    a: pl.constexpr = i", False),
+        ("a = pl.cdiv(m, 4)", True),
         # what a function has beside
         ("def inner(n):\n    return n", False),
         ("print('rows', m)", True),
@@ -118,3 +119,9 @@ def test_numbers(tmp_path: Path, body: str, compiled: bool) -> None:
 def test_a_function_of_python_on_constants_is_not_followed(tmp_path: Path) -> None:
     """Constants have operators with each other: `n // d` is compiled, as far as that goes."""
     assert _status(tmp_path, "a = ratio(k, k)") == "unknown"
+
+
+def test_what_functions_of_the_language_are_not_given(tmp_path: Path) -> None:
+    lines = _KERNEL.format(body="    a = pl.cdiv(m)")
+    result = check(tmp_path, lines, "bm1684x")
+    assert [d.message for d in result.diagnostics] == ["`pl.cdiv` is called without `div`"]

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from verifier.dialects.ppl import frontend, isa, library, tensors
+from verifier.dialects.ppl.binding import report
 from verifier.dialects.ppl.isa.shared import LAYOUTS
 from verifier.dialects.ppl.steps import eu_elements, tensor_strides
 from verifier.hardware import dtypes as dt
@@ -92,6 +93,9 @@ def _integers(machine: Machine, call: Call, *names: str) -> list[Expr] | None:
     out: list[Expr] = []
     for name in names:
         argument = given.get(name)
+        if argument is None:
+            missing = f"`{call.text}` is called without `{name}`"
+            report(machine, call.span, f"`{name}` is given", missing)
         number = machine.as_int(argument.value, argument.span) if argument is not None else None
         if number is None:
             return None
