@@ -79,18 +79,35 @@ def _together(op: Operation, chip: Chip, role: Role, same: SameType, view: View)
         if in_place
         else "has operands of different dtypes"
     )
+    text = f"{role.name} {same.by.value} {name}"
+    problem = (
+        f"`pl.{function(op)}` {problem}: {role.name} is {view.dtype.name or 'another'}, "
+        f"{name} is {theirs.dtype.name or 'another'}"
+    )
+    help_ = _advice(op, same)
+    if same.by is Match.TYPE and not _alike(chip, same):
+        words = dtype_words(frozenset().union(*(goes_with for _, goes_with in same.pairs)))
+        text = f"{role.name} is {words}"
+        problem = (
+            f"`pl.{function(op)}` on {chip.name} does not take {role.name} of type "
+            f"{view.dtype.name or 'like that'} with {name} of type {theirs.dtype.name or 'its own'}"
+        )
+        help_ = (f"it takes {words}, whatever {name} is",)
     yield check(
         op,
         role.name,
         E.or_(_matches(op, chip, same, view, name, theirs), _free(op, chip, same)),
-        f"{role.name} {same.by.value} {name}",
-        f"`pl.{function(op)}` {problem}: "
-        f"{role.name} is {view.dtype.name or 'another'}, "
-        f"{name} is {theirs.dtype.name or 'another'}",
+        text,
+        problem,
         same.fact,
         views=(theirs,),
-        help=_advice(op, same),
+        help=help_,
     )
+
+
+def _alike(chip: Chip, same: SameType) -> bool:
+    """Whether the chip takes two operands of one type at all."""
+    return same.needs is None or chip.has(same.needs)
 
 
 def _advice(op: Operation, same: SameType) -> tuple[str, ...]:
@@ -121,7 +138,7 @@ def _matches(
         return E.le(bits(mine.dtype), bits(theirs.dtype))
     other = described(op).role(name)
     taken = _taken(chip, other.dtypes if other is not None else None)
-    alike = E.truth(same.needs is None or chip.has(same.needs))
+    alike = E.truth(_alike(chip, same))
     found = [E.and_(alike, mine.dtype.same(theirs.dtype))]
     for codes, goes_with in same.pairs:
         if taken <= codes:  # with whatever that one may be

@@ -7,7 +7,7 @@ from typing import Final
 
 from rules.tpu.ppl_kit import declare, elementwise, example
 from verifier.hardware.chips import Chip
-from verifier.rulebase import AT_ONCE, COMPILED, REFUSED, Monitor, On, Replayed
+from verifier.rulebase import AT_ONCE, COMPILED, REFUSED, Monitor, On, Replayed, Shown
 from verifier.symbolic import expr as E
 from verifier.symbolic.checks import Check
 from verifier.symbolic.memory.events import Declared
@@ -359,6 +359,7 @@ _host(
     ("PPL-A01",),
     _CORES.replace("contract (", "contract [1, 9]("),
     _CORES.replace("contract (", "contract [1, 8]("),
+    replayed=Replayed(Shown.NEVER, why="the chip has no such cores that it could run on"),
 )
 _host(
     "ppl-weight-groups",

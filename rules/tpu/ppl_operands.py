@@ -31,7 +31,6 @@ from rules.tpu.ppl_kit import (
 from verifier.hardware import dtypes as dt
 from verifier.hardware.capabilities import Capability
 from verifier.hardware.chips import Chip
-from verifier.hardware.memories import Buffer
 from verifier.rulebase import Monitor, On
 from verifier.symbolic import expr as E
 from verifier.symbolic.checks import Check
@@ -67,7 +66,7 @@ def _wants(instruction: Instruction) -> tuple[str, ...]:
 
 
 def supported(storage: Storage, chip: Chip) -> Iterator[Check]:
-    """The chip has the element type, and the memory, of a tensor that is made."""
+    """The chip has the element type of a tensor that is made (its memory: where it is made)."""
     if storage.kind is StorageKind.INPUT:
         return
     codes = dt.codes(*(name for name in chip.dtypes if name in dt.CODES))
@@ -79,14 +78,6 @@ def supported(storage: Storage, chip: Chip) -> Iterator[Check]:
         facts=("TPU-A11",),
         help=(f"{chip.name} has {dtype_words(codes)}",),
     )
-    if storage.buffer is Buffer.L2:
-        yield Check(
-            predicate=E.truth(chip.l2_bytes > 0),
-            span=storage.argument_spans.get("mem", storage.span),
-            text=f"{chip.name} has L2 memory for tensors",
-            message=f"{chip.name} has no L2 memory for tensors",
-            facts=("TPU-G04",),
-        )
 
 
 # ----------------------------------------------------------------------------- sizes

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.ppl.support import check, one, rules
+from verifier.executor import simulate
 
 #: bytes of a lane: two tensors in float16, aligned
 PAIR = """\
@@ -143,6 +145,30 @@ def test_cores_may_all_clear_and_add_but_have_to_wait(tmp_path: Path) -> None:
 def test_shared_memory_is_there_on_some_chips(tmp_path: Path) -> None:
     found = one(check(tmp_path, SHARED, "bm1688"), "ppl-chip-dtype")
     assert found.verdict == "always" and "L2" in found.message
+
+
+@pytest.mark.parametrize("chip", ["bm1684x", "bm1684xe", "bm1688", "bm1690"])
+@pytest.mark.parametrize("where", ["source", "target"])
+def test_a_pointer_into_shared_memory_needs_it_as_well(
+    tmp_path: Path, chip: str, where: str
+) -> None:
+    there = {"source": "GLOBAL", "target": "GLOBAL", where: "L2"}
+    text = f"""\
+# tilelint: contract (out_ptr: fp16[32, 40], src_ptr: fp16[32, 40])
+@ppl.jit
+def moved(out_ptr, src_ptr):
+    source = pl.gtensor([1, 32, 1, 40], pl.{there["source"]}, src_ptr)
+    target = pl.gtensor([1, 32, 1, 40], pl.{there["target"]}, out_ptr)
+    a = pl.make_tensor([1, 32, 1, 40], pl.float16)
+    pl.dma.load(a, source)
+    pl.dma.store(target, a)
+"""
+    expected = {} if chip == "bm1690" else {"ppl-chip-dtype": "always"}
+    assert rules(check(tmp_path, text, chip)) == expected
+    array = np.zeros((32, 40), np.float16)
+    kernel = simulate(f"{tmp_path / 'kernel.py'}::moved", chip)
+    outcome = kernel.outcome(out_ptr=array, src_ptr=array)
+    assert {d.rule for d in outcome.diagnostics} == set(expected)
 
 
 @pytest.mark.parametrize(

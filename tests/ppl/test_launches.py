@@ -43,6 +43,8 @@ EIGHT = ("bm1690", "sg2262")
         ("kernel[(1, True)](x)", ALL),
         # no chip has as many: what is wrong is said on each
         ("kernel[(1, 64)](x)", ALL),
+        # one is wrong on every chip: the other one says which
+        ("kernel[(1, 8)](x)\nkernel[(1, 64)](x)", EIGHT),
     ],
 )
 def test_a_launch_says_which_chips_a_kernel_is_for(text: str, chips: tuple[str, ...]) -> None:
@@ -89,7 +91,7 @@ def test_every_chip_that_it_could_be_for_is_checked(tmp_path: Path) -> None:
 
 
 def test_a_target_that_is_asked_for_is_the_only_one(tmp_path: Path) -> None:
-    launched = KERNEL.format(columns=900) + "\n\nkernel[(1, 8)](None, None)\n"
+    launched = KERNEL.format(columns=900) + "\n\nkernel[(1, 2)](None, None)\n"
     assert checked(tmp_path, launched, "bm1688") == {"bm1688": "verified"}
 
 
@@ -206,3 +208,33 @@ def test_sums_in_memory_come_in_any_order_but_before_they_are_read(
     outcome = cores.outcome(out_ptr=Shaped("float16", shape), src_ptr=Shaped("float16", shape))
     found = {(d.rule, d.span.line) for d in outcome.diagnostics}
     assert found == ({("ppl-missing-sync", line)} if line else set())
+
+
+@pytest.mark.parametrize(
+    ("launch", "message"),
+    [
+        ("kernel[(1, 9)](y, x)", "the launch asks for 9 cores; bm1690 has 8 cores"),
+        ("kernel[1, 9](y, x)", "the launch asks for 9 cores; bm1690 has 8 cores"),
+        ("CORES = 9\nkernel[(1, CORES)](y, x)", "the launch asks for 9 cores; bm1690 has 8 cores"),
+        ("kernel[(9,)](y, x)", "the launch asks for 9 groups; bm1690 has 8 cores"),
+        ("kernel[(1, 8)](y, x)", ""),
+        ("kernel[(1, cores())](y, x)", ""),
+    ],
+)
+def test_a_launch_asks_for_cores_that_are_there(tmp_path: Path, launch: str, message: str) -> None:
+    """Also of a kernel that never asks which core it is on."""
+    path = tmp_path / "kernel.py"
+    path.write_text(KERNEL.format(columns=900) + f"\n\n{launch}\n", encoding="utf-8")
+    found = analyze_file(FileRequest(path=str(path), targets=("bm1690",)))
+    counted = [d for d in found.diagnostics if d.rule == "ppl-core-count"]
+    assert [d.message for d in counted] == [message] * bool(message)
+    assert [d.verdict for d in counted] == ["always"] * bool(message)
+    assert all(d.span.line == KERNEL.count("\n") + launch.count("\n") + 3 for d in counted)
+
+
+def test_a_contract_asks_for_cores_that_are_there(tmp_path: Path) -> None:
+    path = tmp_path / "kernel.py"
+    text = KERNEL.format(columns=900).replace("@ppl", "# tilelint: contract [1, 9]()\n@ppl")
+    path.write_text(text, encoding="utf-8")
+    found = analyze_file(FileRequest(path=str(path), targets=("bm1690",)))
+    assert "ppl-core-count" in {d.rule for d in found.diagnostics}

@@ -63,3 +63,35 @@ def test_shapes(
         out_ptr=np.zeros((1, 22, 6, 9), kind), x_ptr=np.zeros((1, channels, 8, 10), kind)
     )
     assert {d.rule for d in outcome.diagnostics} == expected
+
+
+@pytest.mark.parametrize(
+    ("call", "weights", "channels", "chip", "bias", "message"),
+    [
+        # the compiler of BM1684X asks for a bias of float32 whatever the input is (TPU-C04)
+        (CONV, "[1, 22, 6, 32]", 32, "bm1684x", "float16", "does not take bias of type float16"),
+        (CONV, "[1, 22, 6, 32]", 32, "bm1684x", "float32", ""),
+        (CONV, "[1, 22, 6, 32]", 32, "bm1690", "float16", ""),
+        # but not where each channel is by itself
+        (DEPTHWISE, "[1, 22, 3, 2]", 22, "bm1684x", "float16", ""),
+        (DEPTHWISE, "[1, 22, 3, 2]", 22, "bm1690", "float16", ""),
+        (DEPTHWISE, "[1, 22, 3, 2]", 22, "bm1684x", "bfloat16", "has operands of different dtypes"),
+    ],
+)
+def test_types_of_a_bias(
+    tmp_path: Path, call: str, weights: str, channels: int, chip: str, bias: str, message: str
+) -> None:
+    text = KERNEL.format(
+        name="float16",
+        dtype="fp16",
+        channels=channels,
+        weights=weights,
+        bias="[1, 22, 1, 1]",
+        call=call,
+    ).replace("1], pl.float32", f"1], pl.{bias}")
+    found = [d for d in check(tmp_path, text, chip).diagnostics if d.rule == "ppl-window-dtypes"]
+    assert len(found) == bool(message)
+    for each in found:
+        assert message in each.message
+        if bias == "float16":  # what is said does not contradict itself: the types are equal
+            assert each.predicate == "bias is float32"

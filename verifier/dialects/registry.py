@@ -97,6 +97,7 @@ DIALECTS: Final[Mapping[str, DialectDescriptor]] = {
             runs=lambda hardware: _has(hardware, Capability.COMPILED_KERNELS),
             target="bm1684x",
             meant_for=launches.targets,
+            launches=launches.problems,
             api=PPL_API,
             facts=_TPU_FACTS,
             generations={PPL: ppl_versions.GENERATION},

@@ -9,6 +9,7 @@ from verifier.dialects.ppl import (
     frontend,
     host,
     isa,
+    launches,
     names,
     operands,
     pointers,
@@ -187,7 +188,18 @@ class PplDialect(PlainDialect):
     # -- what the front end makes of Python, which it compiles and does not run -------------------
 
     def prepare(self, machine: VM, definition: ir.FunctionDef, module: Module) -> None:
-        """Which inputs are constants, what the front end rejects."""
+        """What the launch asks for, which inputs are constants, what the front end rejects."""
+        chip = machine.hardware
+        assert isinstance(chip, Chip)
+        for demand in launches.demands(machine.grid_sizes or (), chip):
+            machine.check(
+                "ppl-core-count",
+                E.truth(demand.asked <= demand.most),
+                definition.name_span,
+                demand.text,
+                demand.message,
+                facts=("PPL-A01",),
+            )
         constants = frontend.constants(machine, definition, module)
         self._constants = frozenset(constants)
         self._dropped |= frontend.prepare(machine, definition, module, constants)
@@ -267,14 +279,6 @@ class PplDialect(PlainDialect):
         if sizes is not None:
             given = (*sizes[1:2], 1) if number == 0 else sizes[:1]
             size = E.const(given[0])
-            machine.check(
-                "ppl-core-count",
-                E.le(size, chip.cores),
-                machine.trace.span,
-                f"{name}s <= {chip.cores}",
-                f"the launch asks for {given[0]} {name}s; {chip.name} has {chip.cores} cores",
-                facts=("PPL-A01",),
-            )
         return GridAxis(f"get_{name}_index()", f"get_{name}_num()", size)
 
     def parameter(self, machine: VM, p: Parameter, annotation: ir.Expr | None) -> object | None:

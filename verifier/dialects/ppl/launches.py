@@ -1,4 +1,4 @@
-"""Which chips a kernel may be for, as far as its file shows how it is launched.
+"""How a file launches its kernels, and which chips they may be for, as far as that shows it.
 
 ``kernel[groups, cores](...)`` starts an instance on each of so many cores (PPL-A01): the chip has
 as many. A file that shows no launch, or one of sizes that it does not say, is for any chip.
@@ -7,37 +7,90 @@ as many. A file that shows no launch, or one of sizes that it does not say, is f
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import NamedTuple
 
 from verifier.hardware.capabilities import Capability
+from verifier.hardware.catalogue import Hardware
 from verifier.hardware.chips import CHIPS, Chip
+
+#: what the sizes of a grid count
+_COUNTED = ("group", "core")
+
+
+class Demand(NamedTuple):
+    """What a launch asks of a chip: the number, what it may be at most, in words."""
+
+    asked: int
+    most: int
+    text: str
+    message: str
+
+
+class Problem(NamedTuple):
+    """What is wrong with a launch: where, what must hold, what does not, the facts."""
+
+    node: ast.expr
+    text: str
+    message: str
+    facts: tuple[str, ...] = ("PPL-A01",)
+    rule: str = "ppl-core-count"
+    severity: str | None = None
+
+
+def demands(grid: Sequence[int | None], chip: Chip) -> Iterator[Demand]:
+    """What a launch on ``(groups, cores)`` asks for; what is not known of it asks for nothing."""
+    for counted, asked in zip(_COUNTED, grid, strict=False):
+        if asked is not None:
+            has = f"{chip.name} has {_number_of(chip.cores, 'core')}"
+            message = f"the launch asks for {_number_of(asked, counted)}; {has}"
+            yield Demand(asked, chip.cores, f"{counted}s <= {chip.cores}", message)
+
+
+def _number_of(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"
+
+
+def problems(
+    statements: Sequence[ast.stmt],
+    kernel: str,
+    generation: str,
+    target: Hardware,
+    names: Collection[str] | None,
+) -> Iterator[Problem]:
+    """The launches of a kernel in its file that ask for more than the chip has."""
+    if not isinstance(target, Chip):
+        return
+    for node, sizes in _launched(statements, kernel.rpartition(".")[2]):
+        for demand in demands(sizes, target):
+            if demand.asked > demand.most:
+                yield Problem(node, demand.text, demand.message)
 
 
 def targets(
     statements: Callable[[], Sequence[ast.stmt]], kernel: str, grid: Sequence[int]
 ) -> tuple[str, ...]:
-    """The chips that have the cores of every launch, all chips if none has.
+    """The chips that have the cores of every launch, of as many launches as any chip has.
 
     ``grid``: what a contract says of the launch, empty if it says nothing.
     """
     short = kernel.rpartition(".")[2]
-    wanted = [_cores(grid)] if grid else list(_launched(statements(), short))
+    wanted: list[Sequence[int | None]] = [grid]
+    if not grid:
+        wanted = [sizes for _, sizes in _launched(statements(), short)]
     known = [chip for chip in CHIPS.values() if chip.has(Capability.COMPILED_KERNELS)]
-    fit = [chip for chip in known if _fits(chip, wanted)]
-    return tuple(chip.name for chip in fit or known)
+    fit = {chip.name: sum(_fits(chip, sizes) for sizes in wanted) for chip in known}
+    return tuple(name for name, count in fit.items() if count == max(fit.values()))
 
 
-def _fits(chip: Chip, wanted: Iterable[int | None]) -> bool:
-    return all(cores is None or cores <= chip.cores for cores in wanted)
+def _fits(chip: Chip, grid: Sequence[int | None]) -> bool:
+    return all(demand.asked <= demand.most for demand in demands(grid, chip))
 
 
-def _cores(grid: Sequence[int | None]) -> int | None:
-    """Cores per group: 1 where only the groups are named; None: not known."""
-    return grid[1] if len(grid) > 1 else 1
-
-
-def _launched(statements: Sequence[ast.stmt], kernel: str) -> Iterable[int | None]:
-    """The cores of every launch of a kernel in a file."""
+def _launched(
+    statements: Sequence[ast.stmt], kernel: str
+) -> Iterator[tuple[ast.expr, Sequence[int | None]]]:
+    """Every launch of a kernel in a file: what is said of the grid, and its sizes."""
     tree = ast.Module(body=list(statements), type_ignores=[])
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Subscript):
@@ -47,7 +100,7 @@ def _launched(statements: Sequence[ast.stmt], kernel: str) -> Iterable[int | Non
             if name == kernel:
                 at = node.func.slice
                 sizes = at.elts if isinstance(at, ast.Tuple) else [at]
-                yield _cores([_number(tree, size) for size in sizes])
+                yield at, [_number(tree, size) for size in sizes]
 
 
 def _number(tree: ast.Module, size: ast.expr) -> int | None:

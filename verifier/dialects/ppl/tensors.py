@@ -165,10 +165,12 @@ def gtensor(machine: Machine, call: Call) -> object:
         return Opaque(f"the tensor made by {call.text}")
     _known_mode(machine, memory, "memory", "the memory of the global tensor")
     spans = {name: argument.span for name, argument in given.items()}
+    l2 = memory is not None and memory.value == Enumerator("memory", "L2")
+    if l2:
+        _shared_memory(machine, spans["mem"])
     if pointer is None or pointer.value is None:
         wanted = given.get("dtype")
         dtype = machine.as_dtype(wanted.value, wanted.span) if wanted else DType.named("int32")
-        l2 = memory is not None and memory.value == Enumerator("memory", "L2")
         return machine.allocate(
             call.target_name or "l2_tensor",
             shape,
@@ -184,6 +186,19 @@ def gtensor(machine: Machine, call: Call) -> object:
         machine.unmodelled("ppl.gtensor", call.span)
         return Opaque(f"the tensor made by {call.text}")
     return view
+
+
+def _shared_memory(machine: Machine, span: Span) -> None:
+    """The chip has the memory of a tensor in L2, wherever in it a pointer says that it lies."""
+    chip = machine.chip
+    machine.check(
+        "ppl-chip-dtype",
+        E.truth(chip.l2_bytes > 0),
+        span,
+        f"{chip.name} has L2 memory for tensors",
+        f"{chip.name} has no L2 memory for tensors",
+        facts=("TPU-G04",),
+    )
 
 
 # ------------------------------------------------------------------------------ views of them

@@ -227,8 +227,11 @@ def _convolution(
         same = like("src", "TPU-C03", (EVERY, FP32))
         made = target("dst", None, same, adds="result_add" * adds, lies=result)
         weight = vector("weight", None, like("src", "TPU-C06"), lies=lies.get("weight"))
-        # the bias of a result of 16 bits: where the chip has it
-        single = like("src", "TPU-C04", (EVERY, FP32), needs=Capability.HALF_BIAS)
+        # BM1684X: the compiler asks for a bias of float32 whatever the input is, but not of a
+        # convolution of each channel by itself
+        half = None if depthwise else Capability.HALF_BIAS
+        fact = "TPU-C30" if depthwise else "TPU-C04"
+        single = like("src", fact, (EVERY, FP32), needs=half)
         bias = vector("bias", None, single, shape=each, lies=lies.get("bias"))
     return function(
         f"tiu.{name}",
