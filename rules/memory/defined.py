@@ -16,6 +16,7 @@ and what is left is not known.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Collection, Iterator, Sequence
 from typing import TypeAlias
 
@@ -25,6 +26,7 @@ from msgspec.structs import replace
 from rules.memory.cases import (
     Copy,
     apart,
+    between,
     common_loops,
     contains,
     covered,
@@ -34,7 +36,7 @@ from rules.memory.cases import (
     following,
     same_elements,
 )
-from rules.memory.formulas import Ranges, cases, no_later, size
+from rules.memory.formulas import Ranges, cases, demands_of, no_later, size, widened
 from rules.memory.order import behind_barrier, waits
 from rules.memory.reading import Read, Seen, Write, destination, index_of, place_in, regions
 from rules.memory.registers import accumulating
@@ -49,7 +51,6 @@ from verifier.symbolic.memory.index import Index as Table
 from verifier.symbolic.regions import exists
 from verifier.symbolic.tensors import LoopKind, StorageKind, View
 from verifier.symbolic.units import parts, unit_of
-from verifier.symbolic.views.common import conjuncts
 
 #: by the identity of an operation, and the role
 Operands: TypeAlias = Collection[tuple[int, str]]
@@ -287,33 +288,6 @@ def _is_of(read: Read, operands: Operands) -> bool:
     return (id(read.access.operation), read.access.role) in operands
 
 
-def widened(taken: Bool, found: Bool) -> Bool:
-    """Less than a round has found: of each demand that is new, the alternatives that it has in
-    common with one that was there before. It implies what was found."""
-    known = [*map(set, _demands(taken))]
-    kept: list[list[Bool]] = []
-    for alternatives in _demands(found):
-        if set(alternatives) not in known:
-            common = [[case for case in alternatives if case in other] for other in known]
-            alternatives = max(common, key=len, default=[])
-        kept.append(alternatives)
-    tight = (part for part in kept if not any(set(other) < set(part) for other in kept))
-    return E.and_(*(E.or_(*part) for part in tight))
-
-
-def _demands(formula: Bool) -> Iterator[list[Bool]]:
-    """What a formula demands at once, each with its alternatives; those that are several demands
-    with alternatives of their own are told apart."""
-    for part in conjuncts(formula):
-        alternatives = cases(part)
-        deep = [a for a in alternatives if any(len(cases(b)) > 1 for b in conjuncts(a))]
-        if len(deep) == 1 and len(alternatives) > 1:
-            rest = [a for a in alternatives if a is not deep[0]]
-            yield from ([*dict.fromkeys((*inner, *rest))] for inner in _demands(deep[0]))
-        else:
-            yield alternatives
-
-
 def _at_destination(read: Read, write: Write, defined: Bool, known: Ranges) -> tuple[Bool, bool]:
     """That a read's element is ``defined``, by the axes of the write that it is carried to.
 
@@ -479,11 +453,11 @@ class _Definition(Struct):
 
     def _less_than_taken(self) -> bool:
         taken, found = self.read.taken, self.read.defined
-        known = [*map(set, _demands(taken))]
+        known = [*map(set, demands_of(taken))]
         return taken is not found and not all(
             any(alternatives.issubset(part) for alternatives in known)
             or self.known.without(E.implies(taken, E.or_(*part))) is E.TRUE
-            for part in _demands(found)
+            for part in demands_of(found)
         )
 
     def _elsewhere(self, along: set[E.Sym]) -> Bool:
@@ -612,7 +586,10 @@ class _Definition(Struct):
                 for way, level in self._levels(self.flow.ways.given(write.access, case)):
                     if level not in again:  # it is the same for all cases
                         again[level] = self._set_again(write, level)
-                    found.append(self._threat(write, way, *again[level][:2]))
+                    threat = self._threat(write, way, *again[level][:2])
+                    if threat.demand is not E.TRUE and not self._shared:
+                        threat = self._unless_between(threat, write, way, level)
+                    found.append(threat)
         return found, True
 
     def _levels(self, write: Access) -> list[Way]:
@@ -630,6 +607,31 @@ class _Definition(Struct):
             demand = formula
         sure = sure and known and not write.partial
         return _Threat(demand, formula, sure, sure and exact, write.access)
+
+    def _unless_between(
+        self, found: _Threat, undone: Write, way: Copy, level: int | None
+    ) -> _Threat:
+        """The threat of those iterations behind which nothing sets it before the read.
+
+        :meth:`_set_again` says what does so behind each of them, this one what does behind some.
+        """
+        access, writes = self.read.access, self._writes
+        if level is None:
+            level = common_loops(undone.access.loops, access.loops)
+        ways: list[Copy] = []
+        sure = True
+        for write in writes:
+            if write.partial:  # it may set it
+                sure = sure and not any(between(write.access, way, level, access))
+            for refined in self._refined(write) if write.sets else ():
+                ways.extend(between(refined, way, level, access))
+        known = self.known.also(way.ranges, way.private)
+        again, exact, _ = covered(ways, self.part, known.known)
+        again, sure = known.without(again), sure and exact
+        if again is E.FALSE:
+            return found if sure else replace(found, sure=False, exact=False)
+        left = dataclasses.replace(way, constraints=(*way.constraints, E.not_(again)))
+        return self._threat(undone, left, E.FALSE, sure)
 
     def _follows(self, write: Write, last: Write) -> bool:
         """Whether a write may come between the one that certainly set all and the read."""

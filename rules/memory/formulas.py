@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from copy import copy
 from functools import reduce
 
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.memory.index import Access
 from verifier.symbolic.memory.known import Known
-from verifier.symbolic.tensors import Axis, View
+from verifier.symbolic.tensors import Axis, Loop, View
 from verifier.symbolic.trace import Trace
 from verifier.symbolic.views.common import conjuncts
 
 #: places along an axis that are looked at one by one
 _NUMBERS = 200
+#: parts of a case, each of which is held against the others
+_CONJUNCTS = 4
 
 
 def pinned(trace: Trace) -> E.Substitution:
@@ -53,6 +56,12 @@ class Ranges:
         names = [symbol.name for symbol, _ in sizes]
         return [(symbol, size) for symbol, size in sizes if names.count(symbol.name) == 1]
 
+    def also(self, facts: Sequence[Bool], loops: Sequence[Loop]) -> Ranges:
+        """What is known, besides, where these facts hold, inside these loops."""
+        found = copy(self)
+        found.known = self.known.also(facts, loops)
+        return found
+
     def holds(self, condition: Bool) -> bool:
         if self.known.decide(condition) is True:
             return True
@@ -79,13 +88,27 @@ class Ranges:
         if formula.kind is E.BoolKind.AND:
             return E.and_(*(self.without(part) for part in formula.args))
         if formula.kind is E.BoolKind.OR:
-            return self._either([self.without(part) for part in formula.args])
+            return self._either([self._case(part) for part in formula.args])
         return E.TRUE if self.holds(formula) else formula
+
+    def _case(self, case: Bool) -> Bool:
+        """One of several alternatives, without what follows from the rest of it."""
+        parts = conjuncts(self.without(case))
+        if not 1 < len(parts) <= _CONJUNCTS:
+            return E.and_(*parts)
+        for part in parts:
+            rest = [other for other in parts if other is not part]
+            if part.kind not in E.JUNCTIONS and self.known.also(rest, ()).decide(part):
+                parts = tuple(rest)
+        return E.and_(*parts)
 
     def _either(self, cases: list[Bool]) -> Bool:
         """The disjunction, with what is common to all cases said once."""
         cases = list(dict.fromkeys(case for case in cases if case is not E.FALSE))
         if len(cases) < 2 or E.TRUE in cases:
+            return E.or_(*cases)
+        cases = _widest([case for case in cases if not self._excluded(case)])
+        if len(cases) < 2:
             return E.or_(*cases)
         parts = [conjuncts(case) for case in cases]
         shared = reduce(lambda left, right: tuple(x for x in left if x in right), parts)
@@ -93,6 +116,14 @@ class Ranges:
         if any(E.not_(rest) in rests for rest in rests) or self._adjoin(rests):
             return E.and_(*shared)
         return E.and_(*shared, E.or_(*rests))
+
+    def _excluded(self, case: Bool) -> bool:
+        """Whether what is known says the contrary of a part of it."""
+        return any(
+            self.known.decide(E.not_(part)) is True
+            for part in conjuncts(case)
+            if part.kind not in E.JUNCTIONS
+        )
 
     def _adjoin(self, cases: list[Bool]) -> bool:
         """Whether the cases say that something is 0, or 1, ..., or more; or less, if it may be."""
@@ -107,6 +138,38 @@ class Ranges:
             if -value in bounds and (zero + 1 in bounds or self.holds(E.ge(zero, 0))):
                 return True
         return False
+
+
+def _widest(cases: list[Bool]) -> list[Bool]:
+    """The cases without those that another one contains."""
+    kept: list[Bool] = []
+    for number, case in enumerate(cases):
+        others = (*kept, *cases[number + 1 :])
+        if not any(_within(case, other) for other in others):
+            kept.append(case)
+    return kept
+
+
+def _within(case: Bool, other: Bool) -> bool:
+    """Whether one case plainly implies another one: by what they say of one bound."""
+    parts = conjuncts(case)
+    return all(any(_says(part, wanted) for part in parts) for wanted in conjuncts(other))
+
+
+def _says(fact: Bool, wanted: Bool) -> bool:
+    if fact is wanted:
+        return True
+    if wanted.kind is not E.BoolKind.LE or fact.expr is None or wanted.expr is None:
+        return False
+    if fact.kind is E.BoolKind.EQ:
+        return any(
+            (room := wanted.expr - bound).is_const and room.const <= 0
+            for bound in (fact.expr, -fact.expr)
+        )
+    if fact.kind is not E.BoolKind.LE:
+        return False
+    room = wanted.expr - fact.expr
+    return room.is_const and room.const <= 0
 
 
 def cases(condition: Bool) -> list[Bool]:
@@ -126,6 +189,33 @@ def size(formulas: Sequence[Bool], most: int) -> int:
         if formula.kind in E.JUNCTIONS:
             left.extend(formula.args)
     return count
+
+
+def widened(taken: Bool, found: Bool) -> Bool:
+    """Less than a round has found: of each demand that is new, the alternatives that it has in
+    common with one that was there before. It implies what was found."""
+    known = [*map(set, demands_of(taken))]
+    kept: list[list[Bool]] = []
+    for alternatives in demands_of(found):
+        if set(alternatives) not in known:
+            common = [[case for case in alternatives if case in other] for other in known]
+            alternatives = max(common, key=len, default=[])
+        kept.append(alternatives)
+    tight = (part for part in kept if not any(set(other) < set(part) for other in kept))
+    return E.and_(*(E.or_(*part) for part in tight))
+
+
+def demands_of(formula: Bool) -> Iterator[list[Bool]]:
+    """What a formula demands at once, each with its alternatives; those that are several demands
+    with alternatives of their own are told apart."""
+    for part in conjuncts(formula):
+        alternatives = cases(part)
+        deep = [a for a in alternatives if any(len(cases(b)) > 1 for b in conjuncts(a))]
+        if len(deep) == 1 and len(alternatives) > 1:
+            rest = [a for a in alternatives if a is not deep[0]]
+            yield from ([*dict.fromkeys((*inner, *rest))] for inner in demands_of(deep[0]))
+        else:
+            yield alternatives
 
 
 def no_later(source: View, target: View) -> Bool:

@@ -50,7 +50,7 @@ class Read(Struct, eq=False):
     taken: Bool = E.TRUE
     #: less than that is: what is said of reads that it comes round to may not be all
     open: bool = False
-    #: what it says is defined is so, and more may be: see :func:`.defined.widened`
+    #: what it says is defined is so, and more may be: see :func:`.formulas.widened`
     loosely: bool = False
     #: of its elements a part is defined, in the bytes of each
     partly: bool = False
