@@ -105,11 +105,13 @@ class Sources:
         out: list[_Source] = []
         for age in range(2 * count + MOST_TURNS // 2):
             for write in sorted(writes, key=lambda use: -use.order):
-                if not age and write.order >= read.order:
-                    continue
                 there = self._place(write, loop, count, rest - age)
                 apart, _ = kit.apart(self.chip, there, place)
                 if apart is E.TRUE:
+                    continue
+                if not age and self.results.unordered(write.operation, read.operation):
+                    return None  # a race, which has a rule of its own
+                if not age and write.order >= read.order:
                     continue
                 if not kit.fills_all(self.chip, there, place):
                     return None
