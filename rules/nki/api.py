@@ -122,7 +122,8 @@ register(
             "Beta 1's index arrays, `par_dim`, `nki.compiler` and most of its `nki.language` "
             "functions are gone from the `nki` namespace; part of the functions came back in 0.3 "
             "in another form, `tensor_copy_dynamic_src` and `neuronxcc.nki` itself ended with 0.4. "
-            "A name used before the generation that introduced it fails in the same way."
+            "A name used before the generation that introduced it fails in the same way, be it a "
+            "method of tensors."
         ),
         facts=(
             "L22",
@@ -145,6 +146,11 @@ register(
             "OLD01",
             "OLD02",
             "X73",
+            "G12",
+            "M039",
+            "M104",
+            "M113",
+            "M114",
         ),
         on=On.HOST,
         unreached=True,

@@ -34,6 +34,13 @@ NEW = "import nki\nimport nki.language as nl\nimport nki.isa as nisa\n"
         (NEW + "n = nl.tile_size.psum_num_banks\n", "0.5"),
         (NEW + "nl.fori_loop(0, n, body)\n", "0.6"),
         (NEW + "import neuronxcc.starfish\n", "0.3"),
+        (NEW + "@nki.jit\ndef k(x): y = x.permute((1, 0))\n", "0.5"),
+        (NEW + "def f():\n t = nl.load(x)\n u = t[0:2].flatten_dims(0, 1)\n", "0.5"),
+        (NEW + "def f(x): return x.permute((1, 0))\n", "0.3"),
+        (
+            NEW + "nisa.dma_copy(a, b, priority=1)\n@nki.jit\ndef k(x): x.reshape(new_shape=s)\n",
+            "0.4",
+        ),
         ("from nki.isa import topk as best\nbest(a, b, c, 8)\n", "0.6"),
         (NEW + "nl.arange(3)\n", "0.3"),
         (NEW + "import neuronxcc.nki\nnl.arange(3)\nnl.load(x, mask=m)\n", "beta1"),

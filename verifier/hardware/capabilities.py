@@ -17,7 +17,7 @@ class Capability(Enum):
     NONZERO = "nonzero_with_count (NKI-H76)"
     CORES = "core_barrier and sendrecv between the cores of a chip (NKI-H77)"
     RANDOM_STATE = "states of the random number generators (NKI-H78)"
-    MAGNITUDES = "abs_max and abs_min in nki.language (NKI-H86)"
+    MAGNITUDES = "abs_max and abs_min (NKI-H86)"
     # -- forms of instructions
     RANDOM_ON_GPSIMD = "rng on GpSimd (NKI-H79)"
     RANDOM_STATE_ON_VECTOR = "states of the Vector Engine's generators (NKI-RSS02)"

@@ -6,13 +6,14 @@ counts as written.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 from verifier.hardware.engines import Engine
 from verifier.symbolic import views
 from verifier.symbolic.effects import Footprint, Writes
 from verifier.symbolic.instruction import Engines, Instruction, Trait
-from verifier.symbolic.machine import Call, Machine
+from verifier.symbolic.machine import Arg, Call, Machine
 from verifier.symbolic.tensors import Operand, View
 from verifier.symbolic.trace import Operation
 from verifier.symbolic.values import DynamicSlice, Missing, SliceValue
@@ -29,12 +30,15 @@ _WRITES: Final = Instruction(
 
 
 def writes(machine: Machine, call: Call, *, all_of_them: bool = False) -> None:
-    """What goes to ``dst``, by name or first, is written; ``all_of_them``: every tensor given."""
+    """What goes to ``dst`` is written; ``all_of_them``: every tensor that is given.
+
+    ``dst`` is given by name or first; collectives are given a list of them, ``dsts``.
+    """
     given = (*call.args, *call.keywords.values())
     if not all_of_them:
-        named = call.keywords.get("dst")
+        named = call.keywords.get("dst") or call.keywords.get("dsts")
         given = call.args[:1] if named is None else (named,)
-    for argument in given:
+    for argument in (each for one in given for each in _listed(machine, one)):
         value = argument.value
         whole = value.part_of if isinstance(value, Missing) else value
         if not isinstance(whole, View):
@@ -54,6 +58,14 @@ def writes(machine: Machine, call: Call, *, all_of_them: bool = False) -> None:
                 instruction=_WRITES,
             )
         )
+
+
+def _listed(machine: Machine, argument: Arg) -> Iterable[Arg]:
+    """An argument, or the items of a list that is one."""
+    if isinstance(argument.value, (Missing, View)):
+        return (argument,)
+    items = machine.as_items(argument.value, argument.span)
+    return (argument,) if items is None else (Arg(item, argument.span) for item in items)
 
 
 def depends(value: object) -> bool:

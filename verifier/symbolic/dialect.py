@@ -42,6 +42,14 @@ class Dialect(Protocol[M]):
         """``owner.attr``: a namespace, a function, a constant; None if there is no such name."""
         ...
 
+    def imports(self, machine: Machine, dotted: str) -> str | None:
+        """Why a name that other generations have cannot be imported, or None."""
+        ...
+
+    def imported(self, machine: Machine, dotted: str, span: Span) -> None:
+        """A name of the API is imported: what is to be said of it."""
+        ...
+
     def call(self, machine: Machine, api: ApiRef, call: Call) -> object:
         """A call of an API function. Unknown functions are reported as unmodelled."""
         ...
@@ -207,8 +215,11 @@ class Dialect(Protocol[M]):
         """An attribute of a number that Python's numbers do not have; None: there is none."""
         ...
 
-    def view_names(self) -> frozenset[str] | None:
-        """All attributes and methods of tensors; None: there may be others."""
+    def view_names(self, machine: Machine | None = None) -> frozenset[str] | None:
+        """All attributes and methods of tensors; None: there may be others.
+
+        With a machine those of the generation in force, without one those of any.
+        """
         ...
 
     def closed(self, owner: ApiRef, attr: str) -> frozenset[str] | None:

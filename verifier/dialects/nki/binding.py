@@ -46,39 +46,74 @@ def signature_of(machine: Machine, name: str, call: Call) -> Signature | None:
     if signature is not None:
         return signature
     having = generations_with(name)
-    if not having:
-        return None
-    position = GENERATIONS.index(generation)
-    before = [g for g in having if GENERATIONS.index(g) < position]
-    nearest = before[-1] if before else having[0]
+    return lookup(name, check_function(machine, name, call.text, call.span)) if having else None
+
+
+def nearest(name: str, generation: str) -> str:
+    """The generation that has a function of another: the last one before, else the first."""
+    having = generations_with(name)
+    before = [g for g in having if newer(generation, g)]
+    return before[-1] if before else having[0]
+
+
+def check_function(machine: Machine, name: str, text: str, span: Span) -> str:
+    """A function that the generation in force does not have (``api-removed``).
+
+    Returns:
+        The nearest generation that has it.
+    """
+    generation = machine.api
+    near = nearest(name, generation)
+    before = newer(generation, near)
     if before:
-        gone = GENERATIONS[GENERATIONS.index(nearest) + 1]
-        message = f"`{call.text}` does not exist since NKI {gone}"
+        gone = GENERATIONS[GENERATIONS.index(near) + 1]
+        message = f"`{text}` does not exist since NKI {gone}"
     else:
-        message = f"`{call.text}` exists from NKI {nearest} on, and this file is written for "
+        message = f"`{text}` exists from NKI {near} on, and this file is written for "
         message += said(generation)
     instead, facts = removal(name)
     machine.check(
         REMOVED_RULE,
         FALSE,
-        call.span,
+        span,
         f"{spoken(name)} exists in {said(generation)}",
         message,
         facts=facts,
         help=(instead,) if instead and before else (),
-        severity=None if before else insists(generation, nearest),
+        severity=None if before else insists(generation, near),
     )
-    return lookup(name, nearest)
+    return near
 
 
 def check_value(machine: Machine, name: str, span: Span) -> None:
     """A dtype, an operator, a constant exists in the generation in force (``api-removed``)."""
-    generation = machine.api
-    if names.value_in(name, generation):
+    if names.value_in(name, machine.api):
         return
     since, until = names.VALUES[name]
+    gone = bool(until) and newer(machine.api, until)
+    facts = ("M021",) if gone else ("M032" if since == "0.2" else "M104",)
+    _lives(machine, spoken(name), names.VALUES[name], span, facts)
+
+
+def check_member(machine: Machine, name: str, span: Span) -> None:
+    """Tensors have an attribute, a method or a keyword of one in the generation in force."""
+    if names.member_in(name, machine.api):
+        return
+    method, _, keyword = name.partition(".")
+    what = f"`{method}` of tensors" if not keyword else f"`{keyword}=` of `reshape`"
+    facts: tuple[str, ...] = ("M113",) if keyword else ("M039",)
+    if not keyword and names.MEMBERS[name][0]:
+        facts = ("M114", "G12")
+    _lives(machine, what, names.MEMBERS[name], span, facts)
+
+
+def _lives(
+    machine: Machine, what: str, life: tuple[str, str], span: Span, facts: tuple[str, ...]
+) -> None:
+    """A finding: something exists in other generations than the one in force."""
+    (since, until), generation = life, machine.api
     gone = bool(until) and newer(generation, until)
-    shown = f"`{spoken(name)}`"
+    shown = what if "`" in what else f"`{what}`"
     message = f"{shown} does not exist since NKI {until}"
     if not gone:
         message = f"{shown} exists from NKI {since} on, and this file is written for "
@@ -87,9 +122,9 @@ def check_value(machine: Machine, name: str, span: Span) -> None:
         REMOVED_RULE,
         FALSE,
         span,
-        f"{spoken(name)} exists in {said(generation)}",
+        f"{what} exists in {said(generation)}",
         message,
-        facts=("M021",) if gone else ("M032" if since == "0.2" else "M104",),
+        facts=facts,
         severity=None if gone else insists(generation, since),
     )
 

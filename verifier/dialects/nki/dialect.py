@@ -18,7 +18,14 @@ from verifier.dialects.nki import (
     orders,
     sequencers,
 )
-from verifier.dialects.nki.binding import REMOVED_RULE, bind, check_value, signature_of, spoken
+from verifier.dialects.nki.binding import (
+    REMOVED_RULE,
+    bind,
+    check_function,
+    check_value,
+    signature_of,
+    spoken,
+)
 from verifier.dialects.nki.emission import perform, present
 from verifier.source import ir
 from verifier.source.ir import Span
@@ -192,8 +199,34 @@ class NkiDialect(PlainDialect):
             text, message = f"{spoken(full)} exists", f"no NKI has `{spoken(full)}`"
             machine.check(REMOVED_RULE, E.FALSE, span, text, message, facts=facts, help=(instead,))
             return Missing(f"`{spoken(full)}`", api=True)
+        reading = isinstance(machine, VM)
+        asked = isinstance(machine, VM) and machine.catching
+        if asked and not names.value_in(full, machine.api):
+            return None
         check_value(machine, full, span)
-        return names.attribute(owner, attr, machine.target)
+        found = names.attribute(owner, attr, machine.target)
+        if isinstance(found, ApiRef) and reading and not names.function_in(found.name, machine.api):
+            if asked:
+                return None
+            assert isinstance(machine, VM)
+            if not machine.importing and machine.callee != span:  # a call says so itself
+                check_function(machine, found.name, spoken(found.name), span)
+        return found
+
+    def imports(self, machine: Machine, dotted: str) -> str | None:
+        """Why the generation in force cannot import a name that others have, or None."""
+        found = names.imported(dotted, machine.api)
+        return None if found is None else f"cannot import name '{dotted.rpartition('.')[2]}'"
+
+    def imported(self, machine: Machine, dotted: str, span: Span) -> None:
+        """A name is imported: one that the generation does not have is a finding."""
+        found = names.imported(dotted, machine.api)
+        if found is not None:
+            full, function = found
+            if function:
+                check_function(machine, full, spoken(full), span)
+            else:
+                check_value(machine, full, span)
 
     def call(self, machine: Machine, api: ApiRef, call: Call) -> object:
         """A call of an API function: an operation, a tensor, a range ... or what it stands for."""
@@ -239,7 +272,7 @@ class NkiDialect(PlainDialect):
             shape = bound.operands["shape"]
             if view is not None:
                 forwarded = Call((), {"shape": Arg(shape.value, shape.span)}, call.span, call.text)
-                return methods.method(machine, view, "broadcast_to", forwarded)
+                return methods.METHODS["broadcast_to"](machine, view, forwarded)
         return perform(machine, instruction, bound.operands, call.span, call.text, call.target_name)
 
     def _issued(
@@ -381,9 +414,9 @@ class NkiDialect(PlainDialect):
         """Instructions that were issued."""
         return orders.KINDS
 
-    def view_names(self) -> frozenset[str] | None:
-        """Data attributes and methods of tensors, of all generations."""
-        return methods.NAMES
+    def view_names(self, machine: Machine | None = None) -> frozenset[str] | None:
+        """Data attributes and methods of tensors, of all generations or of that in force."""
+        return methods.NAMES if machine is None else methods.members(machine.api)
 
     def closed(self, owner: ApiRef, attr: str) -> frozenset[str] | None:
         """The names of a namespace of NKI, of all generations; None if it may have ``attr``."""

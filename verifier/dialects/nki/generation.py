@@ -45,12 +45,14 @@ class Features(Struct, frozen=True):
     ``imports``: dotted names that are imported, ``from a.b import c`` as ``a.b`` and ``a.b.c``.
     ``jit_keywords``: keywords given to ``nki.jit``. ``uses``: calls of API functions by canonical
     name, each with its keywords. ``names``: API names that are mentioned, called or not.
+    ``members``: what is asked of tensors, as :data:`names.MEMBERS` has it.
     """
 
     imports: frozenset[str]
     jit_keywords: frozenset[str] = frozenset()
     uses: frozenset[tuple[str, frozenset[str]]] = frozenset()
     names: frozenset[str] = frozenset()
+    members: frozenset[str] = frozenset()
 
 
 def generations_of(tree: ast.AST) -> Callable[[str], str]:
@@ -83,6 +85,7 @@ def _features(tree: ast.AST, package: str, known: Imported) -> Features:
     jit_keywords: set[str] = set()
     uses: set[tuple[str, frozenset[str]]] = set()
     mentioned: set[str] = set()
+    members: set[str] = set()
     for node in nodes.walk(tree):
         if isinstance(node, ast.Call):
             name = canonical(node.func, aliases)
@@ -92,13 +95,52 @@ def _features(tree: ast.AST, package: str, known: Imported) -> Features:
                     jit_keywords |= keywords
                 else:
                     uses.add((name, keywords))
+        elif isinstance(node, ast.alias):
+            name = canonical(ast.Name(node.asname or node.name, ast.Load()), aliases)
+            if name is not None:
+                mentioned.add(name)
+        elif isinstance(node, ast.FunctionDef):
+            members |= _members(node, aliases)
         elif isinstance(node, (ast.Attribute, ast.Name)):
             name = canonical(node, aliases)
             if name is not None:
                 mentioned.add(name)
     return Features(
-        frozenset(imports), frozenset(jit_keywords), frozenset(uses), frozenset(mentioned)
+        frozenset(imports),
+        frozenset(jit_keywords),
+        frozenset(uses),
+        frozenset(mentioned),
+        frozenset(members),
     )
+
+
+def _members(function: ast.FunctionDef, aliases: Mapping[str, str]) -> set[str]:
+    """What a function asks of its tensors: what the API made, and what a kernel is given."""
+    asked = [n for n in nodes.walk(function) if isinstance(n, ast.Attribute)]
+    asked = [n for n in asked if n.attr in names.MEMBERS or n.attr == "reshape"]
+    if not asked:
+        return set()
+    tensors: set[str] = set()
+    for decorator in function.decorator_list:
+        made = decorator.func if isinstance(decorator, ast.Call) else decorator
+        if canonical(made, aliases) == "jit":
+            tensors |= {each.arg for each in (*function.args.args, *function.args.kwonlyargs)}
+    calls = {id(n.func): n for n in nodes.walk(function) if isinstance(n, ast.Call)}
+    for node in nodes.walk(function):
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
+            name = canonical(node.value.func, aliases) or ""
+            if name.startswith(("language.", "isa.")):
+                tensors |= {t.id for t in node.targets if isinstance(t, ast.Name)}
+    found: set[str] = set()
+    for node in asked:
+        owner = node.value.value if isinstance(node.value, ast.Subscript) else node.value
+        if not isinstance(owner, ast.Name) or owner.id not in tensors:
+            continue
+        found.add(node.attr)
+        call = calls.get(id(node))
+        if call is not None:
+            found |= {f"{node.attr}.{k.arg}" for k in call.keywords}
+    return found & names.MEMBERS.keys()
 
 
 def _package(
@@ -226,8 +268,13 @@ def _rejections(features: Features, generation: str) -> int:
             unknown.discard("dtype")
         if unknown:
             count += 1
+    called = {name for name, _ in features.uses}
     for name in features.names:
-        if not names.value_in(name, generation):
+        has = names.value_in(name, generation)
+        if not has or (name not in called and not names.function_in(name, generation)):
+            count += 1
+    for name in features.members:
+        if not names.member_in(name, generation):
             count += 1
     return count
 

@@ -7,8 +7,8 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from verifier.dialects.nki import isa
-from verifier.dialects.nki.binding import SIGNATURE_RULE
+from verifier.dialects.nki import isa, names
+from verifier.dialects.nki.binding import SIGNATURE_RULE, check_member
 from verifier.dialects.nki.emission import perform
 from verifier.dialects.nki.results import shape_items
 from verifier.dialects.nki.versions import newer
@@ -40,6 +40,7 @@ def attribute(machine: Machine, view: View, attr: str, span: Span) -> object | N
     if attr == "buffer":
         return BufferValue(view.buffer)
     if attr == "itemsize":
+        check_member(machine, attr, span)
         return view.dtype.itemsize
     if attr == "name":
         return view.name
@@ -49,13 +50,13 @@ def attribute(machine: Machine, view: View, attr: str, span: Span) -> object | N
 class _Arguments:
     """Arguments of a method by position or name; ``bad`` once one could not be read."""
 
-    def __init__(self, machine: Machine, call: Call, names: tuple[str, ...]) -> None:
+    def __init__(self, machine: Machine, call: Call, expected: tuple[str, ...]) -> None:
         self.machine = machine
         self.call = call
         self.bad = False
-        self.found: dict[str, Arg] = dict(zip(names, call.args, strict=False))
+        self.found: dict[str, Arg] = dict(zip(expected, call.args, strict=False))
         for name, argument in call.keywords.items():
-            if name not in names:
+            if name not in expected:
                 machine.check(
                     SIGNATURE_RULE,
                     FALSE,
@@ -63,7 +64,7 @@ class _Arguments:
                     f"`{name}` is a parameter of {call.text}",
                     f"`{call.text}` has no parameter `{name}`",
                     facts=("N02",),
-                    help=(f"parameters: {', '.join(names)}",),
+                    help=(f"parameters: {', '.join(expected)}",),
                 )
             else:
                 self.found[name] = argument
@@ -121,9 +122,12 @@ def _reshape(machine: Machine, view: View, call: Call) -> object:
         if len(known) != len(sizes):
             return _lost(machine, call)
         return views.reshape(machine, view, known, call.span)
-    names = ("shape",) if "new_shape" not in call.keywords else ("new_shape",)
-    arguments = _Arguments(machine, call, names)
-    shape = arguments.sizes(names[0])
+    given = call.keywords.get("new_shape")
+    if given is not None:
+        check_member(machine, "reshape.new_shape", given.span)
+    keyword = "shape" if given is None else "new_shape"
+    arguments = _Arguments(machine, call, (keyword,))
+    shape = arguments.sizes(keyword)
     if arguments.bad:
         return _lost(machine, call)
     return views.reshape(machine, view, shape, call.span)
@@ -248,8 +252,8 @@ def _rearrange(machine: Machine, view: View, call: Call) -> object:
 
 
 def _ap(machine: Machine, view: View, call: Call) -> object:
-    names = ("pattern", "offset", "scalar_offset", "vector_offset", "indirect_dim", "dtype")
-    arguments = _Arguments(machine, call, names)
+    expected = ("pattern", "offset", "scalar_offset", "vector_offset", "indirect_dim", "dtype")
+    arguments = _Arguments(machine, call, expected)
     given = arguments.found.get("pattern")
     rows = machine.as_items(given.value, given.span) if given is not None else None
     if rows is None or given is None:
@@ -442,6 +446,10 @@ def _is_contiguous(machine: Machine, view: View, call: Call) -> object:
     return True if views.is_whole(view) else Opaque("whether a view is contiguous", harmless=True)
 
 
+def _told(machine: Machine, view: View, call: Call) -> object:
+    return Opaque(f"what {call.text} tells of a view", harmless=True)
+
+
 def _pattern(machine: Machine, view: View, call: Call) -> object:
     return Opaque("the access pattern of a view", harmless=True)
 
@@ -467,6 +475,7 @@ METHODS: Final[dict[str, Method]] = {
     "assert_shape": _itself,
     "is_indirect": _is_indirect,
     "is_contiguous": _is_contiguous,
+    "is_identity": _told,
     "get_pattern": _pattern,
 }
 
@@ -477,7 +486,15 @@ NAMES: Final = frozenset(METHODS) | frozenset(
 )
 
 
+def members(generation: str) -> frozenset[str]:
+    """What the tensors of a generation have."""
+    return frozenset(name for name in NAMES if names.member_in(name, generation))
+
+
 def method(machine: Machine, view: View, name: str, call: Call) -> object | None:
     """``view.name(...)``; None if tensors have no such method."""
     handler = METHODS.get(name)
-    return handler(machine, view, call) if handler is not None else None
+    if handler is None:
+        return None
+    check_member(machine, name, call.span)
+    return handler(machine, view, call)

@@ -171,6 +171,12 @@ VALUES: Final[Mapping[str, tuple[str, str]]] = {
     "language.fp32": ("", "0.2"),
     "language.MemoryRegion": ("0.3", ""),
     "language.NkiTensor": ("0.3", ""),
+    "language.abs_max": ("0.4", ""),
+    "language.abs_min": ("0.4", ""),
+    "language.float8_e4m3fn": ("0.2", ""),
+    "language.float8_e4m3fn_x4": ("0.2", ""),
+    "language.float8_e5m2_x4": ("0.2", ""),
+    "language.gelu_apprx_sigmoid_dx": ("0.2", ""),
     "language.bypass": ("0.4", ""),
     "language.prelu": ("0.4", ""),
     "language.average": ("0.5", ""),
@@ -184,6 +190,22 @@ VALUES: Final[Mapping[str, tuple[str, str]]] = {
 }
 
 
+#: attributes and methods of tensors that not all generations have, as :data:`VALUES` (NKI-M039,
+#: NKI-M114, catalogue section (e.2)); ``method.parameter`` is a keyword of one (NKI-M113)
+MEMBERS: Final[Mapping[str, tuple[str, str]]] = {
+    **dict.fromkeys(_words("assert_shape astype broadcast_to expand_dims itemsize"), ("", "0.2")),
+    "is_identity": ("0.2", "0.5"),
+    **dict.fromkeys(
+        _words(
+            "broadcast expand_dim flatten_dims indirect is_contiguous is_indirect permute "
+            "rearrange reshape_dim select slice squeeze_dim vector_select"
+        ),
+        ("0.5", ""),
+    ),
+    "reshape.new_shape": ("", "0.5"),
+}
+
+
 #: what no generation has, and is asked for: what there is instead, and the facts of that
 NEVER: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = dict.fromkeys(
     ("language.arithmetic_right_shift", "language.arithmetic_shift_right"),
@@ -193,7 +215,38 @@ NEVER: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = dict.fromkeys(
 
 def value_in(full: str, generation: str) -> bool:
     """Whether a generation has a value; functions are in the tables of signatures."""
-    since, until = VALUES.get(full, ("", ""))
+    return _between(VALUES.get(full, ("", "")), generation)
+
+
+def function_in(full: str, generation: str) -> bool:
+    """Whether a generation has a function; operators are values there, too (NKI-L54)."""
+    having = generations_with(full)
+    namespace, _, last = full.rpartition(".")
+    marks = namespace == "language" and operator_name(last) is not None
+    return not having or marks or generation in having
+
+
+def imported(dotted: str, generation: str) -> tuple[str, bool] | None:
+    """A name that an import asks a generation for in vain, and whether it is a function's."""
+    module, _, last = dotted.rpartition(".")
+    owner = root(module) if module else None
+    if not isinstance(owner, ApiRef) or root(dotted) is None:
+        return None
+    full = last if owner.name == "nki" else f"{owner.name}.{last}"
+    if owner.generation == "beta1":
+        generation = "beta1"
+    if not value_in(full, generation):
+        return full, False
+    return None if function_in(full, generation) else (full, True)
+
+
+def member_in(name: str, generation: str) -> bool:
+    """Whether the tensors of a generation have a member, or a method a keyword."""
+    return _between(MEMBERS.get(name, ("", "")), generation)
+
+
+def _between(life: tuple[str, str], generation: str) -> bool:
+    since, until = life
     return not (since and not newer(generation, since)) and not (until and newer(generation, until))
 
 
@@ -332,7 +385,10 @@ def _isa(owner: ApiRef, attr: str) -> object | None:
 
 
 #: namespaces of which not all names are documented: modules of the compiler, tools
-_OPEN: Final = frozenset({"nki", "compiler", "typing"})
+_OPEN: Final = frozenset({"compiler", "typing"})
+
+#: modules and classes of ``nki`` whose contents are not described
+_BESIDES: Final = frozenset({"FrameworkKernel", "experimental", "kernels"})
 
 #: how alike a name must be to one that is documented to be taken for a slip of it
 _SLIP: Final = 0.8
@@ -340,6 +396,8 @@ _SLIP: Final = 0.8
 
 def closed(namespace: str, attr: str) -> frozenset[str] | None:
     """All names in a namespace, of all generations; None: it may well have ``attr`` besides."""
+    if namespace == "nki" and attr in _BESIDES:
+        return None
     known = _known(namespace)
     if known is None or namespace not in _OPEN:
         return known

@@ -21,7 +21,7 @@ def _generation(name: str) -> Generation:
         _NKI,
         name=name,
         earlier=GENERATIONS[: GENERATIONS.index(name)],
-        hbm_returned=beta1,  # NKI-B18
+        hbm_returned=before_0_3,  # NKI-B18, NKI-M060
         declares_updates=beta1,  # NKI-B26
         scoped=beta1,  # NKI-B21, NKI-E25
         only_outputs_placed=beta1,  # NKI-B13

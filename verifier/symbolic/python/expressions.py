@@ -240,8 +240,9 @@ def _unsupported(vm: VM, node: ir.UnsupportedExpr) -> object:
 def call(vm: VM, node: ir.Call) -> object:
     """The value of a call expression."""
     hint, vm.target_name = vm.target_name, None
+    outer, vm.callee = vm.callee, node.func.span
     callee = vm.eval(node.func)
-    vm.target_name = hint
+    vm.target_name, vm.callee = hint, outer
     return call_of(vm, node, callee)
 
 

@@ -147,6 +147,12 @@ def _from_module(vm: VM, stmt: ir.ImportFrom, name: str) -> object:
         error = missing.of_project(module, stmt.module, stmt.level, name)
     elif source is None:
         error = standard.name_error(stmt.module, name) or missing.of_api(vm, stmt.module, name)
+    if source is None and not stmt.level:
+        why = vm.dialect.imports(vm, f"{stmt.module}.{name}")
+        if why is not None and vm.catching:
+            vm.fault(ImportError, why, stmt.span)
+        if why is not None:
+            vm.dialect.imported(vm, f"{stmt.module}.{name}", stmt.span)
     return _check_external(vm, value, error, f"{written}.{name}".lstrip("."), stmt.span)
 
 

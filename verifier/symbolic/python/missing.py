@@ -160,4 +160,4 @@ def _fails(vm: VM, module: Module, wanted: Import) -> bool:
     if wanted.level:
         return of_project(module, wanted.module, wanted.level, name) is not None
     found = standard.name_error(wanted.module, name) or of_api(vm, wanted.module, name)
-    return found is not None
+    return (found or vm.dialect.imports(vm, f"{wanted.module}.{name}")) is not None

@@ -138,9 +138,16 @@ class PlainDialect:
         """As Python has it."""
         return None
 
-    def view_names(self) -> frozenset[str] | None:
+    def view_names(self, machine: Machine | None = None) -> frozenset[str] | None:
         """Not known."""
         return None
+
+    def imports(self, machine: Machine, dotted: str) -> str | None:
+        """All generations have what one has."""
+        return None
+
+    def imported(self, machine: Machine, dotted: str, span: Span) -> None:
+        """Nothing is said."""
 
     def closed(self, owner: ApiRef, attr: str) -> frozenset[str] | None:
         """Not known."""

@@ -76,6 +76,8 @@ class VM(Operations):
         self.stacks: dict[int, Any] = {}
         #: whether a module's body is running, not the kernel
         self.importing = False
+        #: the function of the call that is being evaluated
+        self.callee: Span | None = None
         #: the nested definition that the run is on its way to
         self.awaited: Awaited | None = None
         self.counters = {}

@@ -29,6 +29,8 @@ ACTIVATIONS: Final = words(
     "rsqrt reciprocal sign abs"
 )
 
+_MAGNITUDES: Final = words("abs_max abs_min")
+
 #: what folds a partition
 REDUCERS: Final = words(
     "bitwise_and bitwise_or bitwise_xor add subtract multiply maximum minimum logical_and "
@@ -53,7 +55,9 @@ def admits(
     gone: Mapping[str, str] | None = None,
 ) -> Operators:
     """``gone``: operators that it no longer has, with the generation."""
-    found = Operators(role, operators, facts, needs or {}, ON_BITS, bits, unmixed, UNARY)
+    magnitudes = dict.fromkeys(_MAGNITUDES & operators, (Capability.MAGNITUDES, ("NKI-H86",)))
+    needed = {**magnitudes, **(needs or {})}
+    found = Operators(role, operators, facts, needed, ON_BITS, bits, unmixed, UNARY)
     return dataclasses.replace(found, gone=gone or {})
 
 

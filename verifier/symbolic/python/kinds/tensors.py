@@ -62,6 +62,10 @@ class TensorKind(Kind[VM]):
 
     def attribute(self, vm: VM, value: Any, name: str, span: Span) -> object:
         view = self._view(vm, value, span)
+        if vm.catching and not name.startswith("_"):  # who asks whether it is there is told
+            there = vm.dialect.view_names(vm)
+            if there is not None and name not in there:
+                return UNBOUND
         found = vm.dialect.view_attribute(vm, view, name, span)
         if found is not None:
             return found
