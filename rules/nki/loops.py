@@ -70,6 +70,7 @@ def _while(end: str) -> str:
 
 _LOAD: Final = "nisa.register_load(count, held)"
 _MOVE: Final = "nisa.register_move({}, 3)"
+_MOVED: Final = "nisa.register_move(count, {})"
 _INSIDE: Final = _kernel(
     "with nl.no_reorder():", "    for i in nl.dynamic_range(0, count, 1):", f"        {_ADD}"
 )
@@ -112,6 +113,8 @@ _TWINS: Final = (
     Twin("REG05", _fori(_LOAD.replace("count", "i")), _fori(_LOAD), "0.6", "trn2"),
     Twin("REG02", _kernel(_MOVE.format("7")), _kernel(_MOVE.format("count")), "0.5", "trn2"),
     Twin("REG02", _kernel(_MOVE.format("held")), _kernel(_MOVE.format("count")), "0.3", "trn2"),
+    Twin("REG02", _kernel(_MOVED.format("held")), _kernel(_MOVED.format("5")), "0.6", "trn3"),
+    Twin("REG02", _kernel(_MOVED.format("nl.add")), _kernel(_LOAD), "0.4", "trn2"),
     Twin("LP06", _until(), _until(_LOAD), "0.4", "trn2"),
     Twin("LP07", _fori(step="-1"), _fori(step="3"), "0.6", "trn2"),
     Twin("LP07", _ESCAPED, _WITHIN, "0.6", "trn3"),

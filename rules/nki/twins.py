@@ -387,6 +387,27 @@ PYTHON_SUBSET: Final = (
     Twin("G33", _of_class("(nl.NKIObject, object)"), _of_class("(nl.NKIObject)"), "0.6", "trn2"),
     Twin("G33", _of_class(""), _member("(Enum)"), "0.5", "trn3"),
     Twin("G34", _copying("sizes = {2: 90}"), _copying("sizes = {'2': 90}"), "0.2", "trn1"),
+    Twin(
+        "G34",
+        _copying("sizes = {}\n    for i in range(3):\n        sizes[i] = 90"),
+        _copying("sizes = {}\n    for i in range(3):\n        sizes[str(i)] = 90"),
+        "0.3",
+        "trn2",
+    ),
+    Twin(
+        "G34",
+        _copying("sizes = {(1, 2): 90}"),
+        _copying("sizes = {'1, 2': 90}"),
+        "0.6",
+        "trn3",
+    ),
+    Twin(
+        "G34",
+        _copying("sizes = {i: 90 for i in range(2)}"),
+        _copying("sizes = {f'{i}': 90 for i in range(2)}"),
+        "0.4",
+        "trn2",
+    ),
     Twin("G35", _cleared("@nki.jit\n"), _cleared(""), "0.2", "trn2"),
     Twin(
         "G41",

@@ -57,3 +57,26 @@ def test_a_kernel_that_is_right_stays_so() -> None:
     (plain,) = analyze_source(RULE.passing).kernels
     assert kernel.status == plain.status and kernel.obligations.violated == 0
     assert kernel.precondition == plain.precondition
+
+
+def test_sizes_that_an_assertion_gives_are_held_against_it() -> None:
+    """The sizes of an input are symbols, whatever an assertion says of them."""
+    text = """\
+import nki
+import nki.isa as nisa
+import nki.language as nl
+import nki.typing as nt
+
+
+@nki.jit
+def kept(x):
+    assert x.shape == (96, 40)
+    out = nl.ndarray((96, 40), dtype=x.dtype, buffer=nl.shared_hbm)
+    tile: nt.tensor[96, {columns}] = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=tile, src=x)
+    nisa.dma_copy(dst=out, src=tile)
+    return out
+"""
+    for columns, told in ((40, 0), (41, 1)):
+        result = analyze_source(text.format(columns=columns))
+        assert [d.rule for d in result.diagnostics] == ["annotation-mismatch"] * told

@@ -79,3 +79,37 @@ def test_alone_it_comes_on_top_of_the_rest(
     totals = [report["kernels"][0]["obligations"] for report in reports]
     assert totals[0] == totals[1] == totals[2] and totals[0]["proved"] > 0
     assert [bool(report["diagnostics"]) for report in reports] == [False, True, True]
+
+
+@pytest.mark.parametrize(
+    ("rule", "call"),
+    [
+        # the compiler's choice of an engine for integers of 32 bits in SBUF is GpSimd
+        ("advice-integer-precision", "nisa.tensor_tensor(tile, tile, tile, nl.add)"),
+        (
+            "advice-slope",
+            "nisa.activate2(tile, nl.prelu, tile, 1.0, 0.0, nl.multiply, nl.add, relu_param=0.1)",
+        ),
+    ],
+)
+def test_what_is_done_already_is_not_advised(rule: str, call: str) -> None:
+    text = f"""\
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def advised(x):
+    assert x.shape == (72, 640) and x.dtype == nl.int32
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    tile = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=tile, src=x)
+    {call}
+    nisa.dma_copy(dst=out, src=tile)
+    return out
+"""
+    for text_ in (text, text.replace("int32", "float32")):
+        found = analyze_source(text_, target="trn3", api_version="0.6", select=(rule,))
+        assert found.kernels and not [d for d in found.diagnostics if d.rule == rule]
+        assert not found.errors

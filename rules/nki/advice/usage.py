@@ -77,7 +77,10 @@ advise(
         "nisa.activation(dst=result, op=nl.relu, data=x_tile)",
     ),
     ("NKI language reference, prelu", "NKI release notes, 0.4.0"),
-    concerns=lambda i: i.role("op") is not None and i.role("relu_param") is None,
+    concerns=lambda i: (
+        i.role("op") is not None
+        and not any("relu_param" in (signature or "") for signature in i.signatures.values())
+    ),
 )
 
 

@@ -9,7 +9,8 @@ from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.machine import Call, Machine
-from verifier.symbolic.values import Managed, Opaque, Register
+from verifier.symbolic.tensors import DType, View
+from verifier.symbolic.values import ApiRef, BufferValue, Enumerator, Managed, Opaque, Register
 
 RULE: Final = "device-loop"
 
@@ -103,6 +104,30 @@ def check_frozen(machine: Machine, bound: Bound) -> None:
     )
 
 
+#: what no register holds
+_NO_CONTENTS: Final = (View, ApiRef, BufferValue, DType, Enumerator, str)
+
+
+def check_moved(machine: Machine, bound: Bound) -> None:
+    """What a register is given is a number or another register (NKI-REG02)."""
+    source = bound.operands.get("src", bound.operands.get("imm"))
+    if source is None or not isinstance(source.value, _NO_CONTENTS):
+        return
+    tile = isinstance(source.value, View)
+    machine.check(
+        RULE,
+        E.FALSE,
+        source.span,
+        "src is an integer or a register",
+        "src is a tensor, whose element `register_move` does not load"
+        if tile
+        else "src is neither an integer nor a register",
+        facts=("REG02",),
+        help=("load one element with `nisa.register_load`",) if tile else (),
+        compiled=True,
+    )
+
+
 def returns_nothing(machine: Machine, value: object, span: Span) -> None:
     """The body of ``fori_loop`` has no result (NKI-G50)."""
     if value is not None and not isinstance(value, _UNSEEN):
@@ -150,6 +175,7 @@ __all__ = [
     "RULE",
     "Order",
     "check_frozen",
+    "check_moved",
     "check_step",
     "returns_condition",
     "returns_nothing",

@@ -262,6 +262,8 @@ class NkiDialect(PlainDialect):
             deviceloops.check_step(machine, api.name, bound, call)
         if api.name == deviceloops.MOVE or (instruction and instruction.footprint.registers):
             deviceloops.check_frozen(machine, bound)
+        if api.name == deviceloops.MOVE:
+            deviceloops.check_moved(machine, bound)
         if handler is not None:
             return handler(machine, bound, call)
         assert instruction is not None

@@ -210,16 +210,67 @@ def scan(vm: VM, definition: ir.FunctionDef) -> None:
             _endless(vm, definition, node, node.test.id)
         if isinstance(node, ir.Compare) and newer(vm.api, "0.3"):
             _identity(vm, node)
-        elif isinstance(node, ir.DictExpr):
-            for key in node.keys:
-                if isinstance(key, ir.Const) and not isinstance(key.value, str):
-                    _reject(
-                        vm,
-                        key.span,
-                        "keys are texts",
-                        "a dictionary of a kernel has a key that is no text",
-                        "G34",
-                    )
+    for key in _keys(definition):
+        _reject(
+            vm,
+            key.span,
+            "keys are texts",
+            "a dictionary of a kernel has a key that is no text",
+            "G34",
+        )
+
+
+def _keys(definition: ir.FunctionDef) -> Iterator[ir.Expr]:
+    """Keys of dictionaries that are evidently no texts (NKI-G34)."""
+    nodes = [*ir.own(definition.body)]
+    counted = {
+        node.target.id
+        for node in nodes
+        if isinstance(node, (ir.For, ir.Generator))
+        and isinstance(node.target, ir.Name)
+        and isinstance(node.iterable, ir.Call)
+        and ir.last_name(node.iterable.func).endswith("range")
+    }
+    bound = [node for node in nodes if isinstance(node, ir.Assign)]
+    names = [target.id for node in bound for target in node.targets if isinstance(target, ir.Name)]
+    dictionaries = {
+        target.id
+        for node in bound
+        for target in node.targets
+        if isinstance(target, ir.Name)
+        and names.count(target.id) == 1
+        and _is_dictionary(node.value)
+    }
+    for node in nodes:
+        found: tuple[ir.Expr | None, ...] = ()
+        if isinstance(node, ir.DictExpr):
+            found = node.keys
+        elif isinstance(node, ir.Comprehension):
+            found = (node.key,)
+        elif isinstance(node, ir.Assign):
+            found = tuple(
+                target.index
+                for target in node.targets
+                if isinstance(target, ir.Subscript)
+                and isinstance(target.value, ir.Name)
+                and target.value.id in dictionaries
+            )
+        yield from (key for key in found if key is not None and _no_text(key, counted))
+
+
+def _is_dictionary(value: ir.Expr) -> bool:
+    if isinstance(value, ir.Call):
+        return isinstance(value.func, ir.Name) and value.func.id == "dict"
+    return isinstance(value, ir.DictExpr) or (
+        isinstance(value, ir.Comprehension) and value.kind is ir.ComprehensionKind.DICT
+    )
+
+
+def _no_text(key: ir.Expr, counted: set[str]) -> bool:
+    """Whether a key is evidently something else: a number, a tuple, the index of a loop."""
+    if isinstance(key, ir.Const):
+        return not isinstance(key.value, str)
+    return isinstance(key, ir.TupleExpr) or (isinstance(key, ir.Name) and key.id in counted)
 
 
 def _endless(vm: VM, definition: ir.FunctionDef, loop: ir.While, name: str) -> None:

@@ -72,7 +72,7 @@ def of_tile(vm: VM, stmt: ir.AnnAssign) -> None:
     if len(sizes) != value.rank:
         return
     compared = vm.dialect.compares_annotations(vm)
-    if not compared and E.FALSE not in equal:
+    if not compared and all(vm.decide(one) is not False for one in equal):
         return
     shape = ", ".join(map(pretty, value.shape))
     vm.check(
