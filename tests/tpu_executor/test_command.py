@@ -191,3 +191,42 @@ def test_a_float_is_no_address(tmp_path: Path) -> None:
     )
     found = run(f"{path}::halved", "--arg", "x=float32[21]", "--arg", "y=float32[21]")
     assert found.exit_code and "TypeError: the float" in found.output
+
+
+SHARES = """\
+# tilelint: contract (out_ptr: fp16[R, 24], x_ptr: fp16[R, 24], rows: R)
+@ppl.jit
+def shares(out_ptr, x_ptr, rows: pl.constexpr):
+    share = rows // pl.get_core_num()
+    source = pl.gtensor([1, rows, 1, 24], pl.GLOBAL, x_ptr)
+    target = pl.gtensor([1, rows, 1, 24], pl.GLOBAL, out_ptr)
+    part = [1, share, 1, 24]
+    x = pl.make_tensor([1, 64, 1, 24], pl.float16, part)
+    first = [0, pl.get_core_index() * share, 0, 0]
+    pl.dma.load(x, source.sub_view(part, first))
+    pl.dma.store(target.sub_view(part, first), x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("rows", "grid", "told", "alone"),
+    [
+        (9, "1,8", "no errors, 1 warning (16 operations on 8 cores", False),
+        (16, "1,8", "no violations (16 operations on 8 cores", False),
+        (9, "", "no violations (2 operations on 1 core", True),
+    ],
+)
+def test_a_run_says_how_many_cores_it_was_on(
+    tmp_path: Path, rows: int, grid: str, told: str, alone: bool
+) -> None:
+    """And does not call it clean where a row is left out by all of them."""
+    path = tmp_path / "kernel.py"
+    path.write_text(f"import ppl\nimport ppl.language as pl\n\n\n{SHARES}", encoding="utf-8")
+    given = (f"out_ptr=fp16[{rows},24]", f"x_ptr=fp16[{rows},24]", f"rows={rows}")
+    on = ["--grid", grid] if grid else []
+    found = run(
+        f"{path}::shares", "--target", "bm1690", *on, *(p for g in given for p in ("--arg", g))
+    )
+    assert found.exit_code == 0 and told in found.output, found.output
+    assert ("--grid 1,8 does" in found.output) is alone
+    assert ("output-not-written" in found.output) is ("warning" in told)

@@ -282,20 +282,29 @@ def _tell(reply: Reply, name: str, path: str) -> int:
         sys.stdout.flush()
         complain(f"{place}{what}")
         return _VIOLATED if errors else _MISUSED
-    count = f"{reply.operations} operation{'' if reply.operations == 1 else 's'}"
+    count = _number(reply.operations, "operation")
+    ran, there = reply.cores or (0, 0)
+    if there > 1:
+        count += f" on {_number(ran, 'core')}"
     if errors:
-        plural = "" if errors == 1 else "s"
-        click.echo(f"{options.glyphs.bad} {name}: {errors} violation{plural} ({count})")
+        click.echo(f"{options.glyphs.bad} {name}: {_number(errors, 'violation')} ({count})")
         return _VIOLATED
     from verifier.dialects.registry import of_generation  # costs more than the command's start
 
     api = of_generation(reply.api_version).spoken(reply.api_version)
-    click.echo(f"{options.glyphs.ok} {name}: no violations ({count}, {api})")
+    warned = f"no errors, {_number(len(shown), 'warning')}" if shown else "no violations"
+    click.echo(f"{options.glyphs.ok} {name}: {warned} ({count}, {api})")
     for number, (dtype, shape) in enumerate(reply.outputs):
         click.echo(f"  out{number}: {dtype}[{', '.join(map(str, shape))}]")
     if reply.unsettled:
         click.echo(f"  not decided in this run: {', '.join(reply.unsettled)}")
+    if ran == 1 < there:
+        click.echo(f"  what {there} cores do together was not run: --grid 1,{there} does")
     return _PASSED
+
+
+def _number(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"
 
 
 __all__ = ["command"]

@@ -171,6 +171,7 @@ class ConcreteMachine(Numbering):
         self.kernel = ""
         self.rules = Rules.load(dialect.name, options.only, options.about)
         self.found: list[report.Diagnostic] = []
+        self.asked_grid = False  # whether the kernel asks which of several programs it is
         self.unsettled: set[str] = set()  # rules with too many elements to go through
         self.doubts: list[report.Diagnostic] = []  # what may be meant
         self._seen: set[tuple[str, str, Span]] = set()
@@ -459,6 +460,7 @@ class ConcreteMachine(Numbering):
 
     def grid(self, axis: int) -> tuple[Expr, Expr]:
         program = self.program
+        self.asked_grid = True
         if isinstance(self.hardware, Chip):
             return tpu_grid(program.index, program.grid, axis)
         if axis < 0 or axis >= max(len(program.grid), 3):

@@ -52,7 +52,8 @@ class Reply(Struct):
     """What came of it. ``ended``: kind, message, path, line (0: no line).
 
     ``doubts``: findings, if a check of all inputs has them, too. ``unsettled``: rules that were not
-    decided everywhere in the run.
+    decided everywhere in the run. ``cores``: on how many the kernel ran, and how many the chip has,
+    where it asks which one it is on.
     """
 
     diagnostics: list[report.Diagnostic] = field(default_factory=list)
@@ -62,6 +63,7 @@ class Reply(Struct):
     api_version: str = ""
     operations: int = 0
     unsettled: list[str] = field(default_factory=list)
+    cores: tuple[int, int] | None = None
 
     def write(self, path: Path) -> None:
         part = path.with_suffix(".part")
@@ -75,6 +77,8 @@ class Reply(Struct):
             fields[name] = [_diagnostic(item) for item in fields[name]]
         if fields["ended"] is not None:
             fields["ended"] = tuple(fields["ended"])
+        if fields["cores"] is not None:
+            fields["cores"] = tuple(fields["cores"])
         fields["outputs"] = [(name, tuple(shape)) for name, shape in fields["outputs"]]
         return Reply(**fields)
 

@@ -37,6 +37,7 @@ from verifier.executor.running import (
 )
 from verifier.executor.semantics.casts import NUMPY
 from verifier.executor.session import Kernel, Session, known_dtype, using
+from verifier.hardware.chips import Chip
 from verifier.symbolic.memory.events import Reordered
 
 
@@ -135,6 +136,8 @@ def _carry_out(request: Request, reply: Reply) -> dict[str, Any]:
     reply.operations = outcome.operations
     if session.machine is not None:
         reply.unsettled = sorted(session.machine.unsettled)
+        if session.machine.asked_grid and isinstance(target, Chip):
+            reply.cores = (math.prod(request.grid), target.cores)
     if outcome.ended is not None:
         kind, message, span = outcome.ended
         reply.ended = (kind, message, span.path if span else "", span.line if span else 0)
