@@ -13,8 +13,10 @@ from verifier.dialects.nki import (
     jit_problem,
     scan_features,
 )
+from verifier.dialects.nki.generation import Use
 
 NEW = "import nki\nimport nki.language as nl\nimport nki.isa as nisa\n"
+REDUCED = "nisa.tensor_scalar_reduce(dst=u, data=t, op0=nl.multiply, operand0=2.0, reduce_op=nl.add"
 
 
 @pytest.mark.parametrize(
@@ -42,6 +44,15 @@ NEW = "import nki\nimport nki.language as nl\nimport nki.isa as nisa\n"
             "0.4",
         ),
         ("from nki.isa import topk as best\nbest(a, b, c, 8)\n", "0.6"),
+        (NEW + f"{REDUCED})\n", "0.6"),
+        (NEW + f"{REDUCED}, reduce_res=None)\n", "0.6"),
+        (NEW + f"{REDUCED}, reduce_res=s)\n", "0.3"),
+        (NEW + f"{REDUCED}, reduce_res=s, reduce_cmd=nisa.reduce_cmd.reduce)\n", "0.4"),
+        (NEW + f"{REDUCED}, **more)\n", "0.3"),
+        (NEW + "nisa.tensor_scalar_reduce(u, t, nl.multiply, 2.0, nl.add)\n", "0.6"),
+        (NEW + "nisa.tensor_scalar_reduce(u, t, nl.multiply, 2.0, nl.add, None)\n", "0.6"),
+        (NEW + "nisa.tensor_scalar_reduce(u, t, nl.multiply, 2.0, nl.add, *more)\n", "0.3"),
+        (NEW + "nisa.tensor_copy(dst=a)\n", "0.3"),
         (NEW + "nl.arange(3)\n", "0.3"),
         (NEW + "import neuronxcc.nki\nnl.arange(3)\nnl.load(x, mask=m)\n", "beta1"),
         (NEW + "import neuronxcc.nki\nnisa.nc_matmul(dst=a, stationary=b, moving=c)\n", "0.3"),
@@ -55,7 +66,7 @@ def test_features_follow_aliases() -> None:
     features = scan_features(
         ast.parse("from nki import language as words\nimport nki.isa\nwords.load(x, dtype=d)\n")
     )
-    assert ("language.load", frozenset({"dtype"})) in features.uses
+    assert Use("language.load", frozenset({"dtype"}), 1) in features.uses
     assert {"nki", "nki.language", "nki.isa"} <= features.imports
 
 

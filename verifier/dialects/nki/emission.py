@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from verifier.dialects.binding import Bound, is_known
 from verifier.dialects.nki import beta1, handles, names
 from verifier.dialects.nki.binding import REMOVED_RULE, SIGNATURE_RULE, spoken
+from verifier.dialects.nki.present import NEEDED, only_read, stands_for_none
 from verifier.dialects.nki.results import Like
 from verifier.dialects.nki.versions import newer
 from verifier.hardware.engines import Engine
@@ -46,15 +47,6 @@ _NO_TENSOR = (*_NUMBERS, *_NO_NUMBER, IndexTensor, IndexMask)
 
 #: what is a tile, or may be one
 _TILES = (Takes.TILE, Takes.VECTOR, Takes.TENSOR_OR_NUMBER)
-
-#: what None does not stand for where it is no default, in words
-_NEEDED = {
-    Takes.TILE: "a tile or a tensor",
-    Takes.VECTOR: "a number, a tile or a tensor",
-    Takes.OPERATOR: "an operator",
-    Takes.INTEGER: "an integer",
-    Takes.INTEGERS: "a list of integers",
-}
 
 
 class _Gathered(Struct):
@@ -97,39 +89,18 @@ def present(machine: Machine, instruction: Instruction, bound: Bound, call: Call
             value = handles.tile_of(machine, operand.value, operand.span)
             if value is not operand.value:
                 operand = operands[parameter.name] = replace(operand, value=value)
-        if role.takes not in _NEEDED or _may_bypass(instruction, role):
+        if stands_for_none(instruction, role):
             continue
-        only_read = _only_read(instruction, role)
-        if parameter.default is None or only_read:
-            operands[parameter.name] = _there(machine, role, only_read, operand, call.text)
+        reads = only_read(instruction, role)
+        if parameter.default is None or reads:
+            operands[parameter.name] = _there(machine, role, reads, operand, call.text)
     return replace(bound, operands=operands)
 
 
-def _may_bypass(instruction: Instruction, role: Role) -> bool:
-    """Whether None may stand for it: for an operator that does nothing, in a list of pairs of
-    operators, or for the operand of a unary one.
-    """
-    chain = instruction.chain
-    if chain is None:
-        return False
-    nothing = bool(chain.pairs)
-    return any(
-        (nothing and step.operator == role.name) or (step.alone and step.operand == role.name)
-        for step in chain.steps
-    )
-
-
-def _only_read(instruction: Instruction, role: Role) -> bool:
-    """Whether there is a tile to be read in it, and nothing else."""
-    footprint = instruction.footprint
-    written = footprint.writes_of(role.name)
-    return role.takes is Takes.TILE and bool(footprint.reads_of(role.name)) and not written
-
-
-def _there(machine: Machine, role: Role, only_read: bool, operand: Operand, text: str) -> Operand:
+def _there(machine: Machine, role: Role, reads: bool, operand: Operand, text: str) -> Operand:
     """An operand that must not be None: the paths on which it is are reported, and left out."""
     value = operand.value
-    if value is None and not only_read:
+    if value is None and not reads:
         _unfit(machine, operand, text, FALSE, role.takes)
     if not isinstance(value, Guarded) or all(item is not None for _, item in value.cases):
         return operand
@@ -154,8 +125,8 @@ def _unfit(
         SIGNATURE_RULE,
         predicate,
         operand.span,
-        f"`{name}` is a tensor" if tile else f"`{name}` is {_NEEDED[takes]}",
-        f"`{name}` of `{text}` must be {_NEEDED[takes]}",
+        f"`{name}` is a tensor" if tile else f"`{name}` is {NEEDED[takes]}",
+        f"`{name}` of `{text}` must be {NEEDED[takes]}",
         facts=("N09",) if takes in (Takes.TILE, Takes.VECTOR) else (),
     )
 
@@ -441,7 +412,7 @@ def _gather_tile(
         return
     until = role.number_until
     vector = role.takes is Takes.VECTOR or (bool(until) and not newer(machine.api, until))
-    if operand.value is None and (not operand.given or not _only_read(instruction, role)):
+    if operand.value is None and (not operand.given or not only_read(instruction, role)):
         gathered.operands[name] = operand
         return
     if vector and isinstance(operand.value, (*_NO_TENSOR, Opaque)):

@@ -4,9 +4,9 @@ Decided from the text alone, by what the file imports and which functions and ke
 
 1. ``neuronxcc.nki`` (or a Beta 1 entry point of a framework) and no ``nki`` module: Beta 1.
 2. Otherwise the file belongs to the ``nki`` namespace (Beta 1 is a candidate when it imports both:
-   one is the fallback of the other). Each distinct use is a call by name with
-   its keywords, a jit keyword, or the name of an API; a generation *rejects* it when its tables
-   lack the name or a keyword. The generation that rejects fewest uses wins.
+   one is the fallback of the other). Each distinct use is a call by name with what it gives, a jit
+   keyword, or the name of an API; a generation *rejects* it when its tables lack the name or a
+   keyword, or demand what is not given, or is None. The generation that rejects fewest uses wins.
 3. Among equals, 0.3 is taken if it is one of them: it is the first generation that all later ones
    extend, and code written for 0.2 gives itself away (it passes ``dtype=`` to instructions, or
    ``platform_target=`` to ``jit``). If 0.3 is not among them, the oldest is.
@@ -18,14 +18,16 @@ with the names of its decorator's package counts. A fragment without imports may
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
 from msgspec import Struct
 
-from verifier.dialects.nki import names
+from verifier.dialects.nki import isa, names
+from verifier.dialects.nki.present import needed
 from verifier.dialects.nki.signatures import generations_with, lookup
 from verifier.dialects.nki.versions import GENERATIONS, newer
+from verifier.dialects.signature import Signature
 from verifier.source import nodes
 from verifier.source.fragments import implied
 
@@ -39,18 +41,46 @@ _PACKAGES: Final = ("neuronxcc.nki", "nki")
 Imported: TypeAlias = tuple[set[str], dict[str, str]]
 
 
+class Use(Struct, frozen=True):
+    """A call of an API function by its canonical name.
+
+    ``count``: how many arguments it gives by position; None: also what is not told (``*args``,
+    ``**options``). ``absent``: the keywords and places at which it gives None.
+    """
+
+    name: str
+    keywords: frozenset[str] = frozenset()
+    count: int | None = None
+    absent: frozenset[str | int] = frozenset()
+
+    def lacks(self, signature: Signature) -> bool:
+        """Whether a parameter that has no default is left out, or given None for a tensor."""
+        by_place = [p.name for p in signature.positional]
+        nothing = {by_place[at] if isinstance(at, int) else at for at in self._within(by_place)}
+        instruction = isa.find(self.name)
+        if instruction is not None and nothing & set(needed(instruction, signature)):
+            return True
+        if self.count is None:
+            return False
+        given = {*by_place[: self.count], *self.keywords}
+        return any(p.default is None and p.name not in given for p in signature.parameters)
+
+    def _within(self, places: Sequence[str]) -> Iterator[str | int]:
+        return (at for at in self.absent if not isinstance(at, int) or at < len(places))
+
+
 class Features(Struct, frozen=True):
     """What a file says about its generation.
 
     ``imports``: dotted names that are imported, ``from a.b import c`` as ``a.b`` and ``a.b.c``.
-    ``jit_keywords``: keywords given to ``nki.jit``. ``uses``: calls of API functions by canonical
-    name, each with its keywords. ``names``: API names that are mentioned, called or not.
-    ``members``: what is asked of tensors, as :data:`names.MEMBERS` has it.
+    ``jit_keywords``: keywords given to ``nki.jit``. ``uses``: calls of API functions. ``names``:
+    API names that are mentioned, called or not. ``members``: what is asked of tensors, as
+    :data:`names.MEMBERS` has it.
     """
 
     imports: frozenset[str]
     jit_keywords: frozenset[str] = frozenset()
-    uses: frozenset[tuple[str, frozenset[str]]] = frozenset()
+    uses: frozenset[Use] = frozenset()
     names: frozenset[str] = frozenset()
     members: frozenset[str] = frozenset()
 
@@ -83,18 +113,18 @@ def _features(tree: ast.AST, package: str, known: Imported) -> Features:
         imports = {name for name in imports if _is_under(name, package)}
         aliases = {alias: full for alias, full in aliases.items() if _is_under(full, package)}
     jit_keywords: set[str] = set()
-    uses: set[tuple[str, frozenset[str]]] = set()
+    uses: set[Use] = set()
     mentioned: set[str] = set()
     members: set[str] = set()
     for node in nodes.walk(tree):
         if isinstance(node, ast.Call):
             name = canonical(node.func, aliases)
             if name is not None:
-                keywords = frozenset(k.arg for k in node.keywords if k.arg is not None)
+                use = _use(name, node)
                 if name == "jit":
-                    jit_keywords |= keywords
+                    jit_keywords |= use.keywords
                 else:
-                    uses.add((name, keywords))
+                    uses.add(use)
         elif isinstance(node, ast.alias):
             name = canonical(ast.Name(node.asname or node.name, ast.Load()), aliases)
             if name is not None:
@@ -141,6 +171,20 @@ def _members(function: ast.FunctionDef, aliases: Mapping[str, str]) -> set[str]:
         if call is not None:
             found |= {f"{node.attr}.{k.arg}" for k in call.keywords}
     return found & names.MEMBERS.keys()
+
+
+def _use(name: str, call: ast.Call) -> Use:
+    keywords = frozenset(k.arg for k in call.keywords if k.arg is not None)
+    starred = [isinstance(argument, ast.Starred) for argument in call.args]
+    first = starred.index(True) if True in starred else len(starred)
+    told = first == len(starred) and len(keywords) == len(call.keywords)
+    absent: set[str | int] = {at for at in range(first) if _is_none(call.args[at])}
+    absent |= {k.arg for k in call.keywords if k.arg is not None and _is_none(k.value)}
+    return Use(name, keywords, len(starred) if told else None, frozenset(absent))
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
 
 
 def _package(
@@ -256,19 +300,19 @@ def _rejections(features: Features, generation: str) -> int:
     count = 0
     if "platform_target" in features.jit_keywords and newer(generation, "0.3"):
         count += 1
-    for name, keywords in features.uses:
-        if not generations_with(name):
+    for use in features.uses:
+        if not generations_with(use.name):
             continue
-        signature = lookup(name, generation)
+        signature = lookup(use.name, generation)
         if signature is None:
             count += 1
             continue
-        unknown = {k for k in keywords if k not in signature.names}
+        unknown = {k for k in use.keywords if k not in signature.names}
         if generation == "0.2":
             unknown.discard("dtype")
-        if unknown:
+        if unknown or use.lacks(signature):
             count += 1
-    called = {name for name, _ in features.uses}
+    called = {use.name for use in features.uses}
     for name in features.names:
         has = names.value_in(name, generation)
         if not has or (name not in called and not names.function_in(name, generation)):
