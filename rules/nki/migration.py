@@ -42,7 +42,7 @@ register(
         facts=(
             *("NKI-M001", "NKI-M005", "NKI-M006", "NKI-M020", "NKI-M021", "NKI-M022", "NKI-M023"),
             *("NKI-M024", "NKI-M025", "NKI-M042", "NKI-M083", "NKI-M091", "NKI-M093", "NKI-M130"),
-            "NKI-M137",
+            *("NKI-M113", "NKI-M137"),
         ),
         on=On.TEXT,
         replayed=COMPILED,
@@ -172,7 +172,7 @@ register(
         facts=(
             *("NKI-M023", "NKI-M027", "NKI-M029", "NKI-M030", "NKI-M039", "NKI-M040", "NKI-M041"),
             *("NKI-M064", "NKI-M065", "NKI-M066", "NKI-M097", "NKI-M120", "NKI-M131", "NKI-X33"),
-            "NKI-L55",
+            *("NKI-M054", "NKI-M060", "NKI-L55"),
         ),
         on=On.TEXT,
         replayed=COMPILED,

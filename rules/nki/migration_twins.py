@@ -67,6 +67,7 @@ def _old(fact: str, wrong: str, right: str, to: str = _LATEST) -> Twin:
 _UPTO: Final = "nl.ndarray((96, 640), dtype=nl.float32, buffer=nl.sbuf)"
 
 NAMES: Final = (
+    _body("M113", "0.4", "w = x.reshape(new_shape=(640, 96))", "w = x.reshape(shape=(640, 96))"),
     Twin(
         "NKI-M001",
         "import neuronxcc.nki.isa as nisa\n",
@@ -403,6 +404,20 @@ PYTHON: Final = (
         "0.3",
     ),
     _old("M136", _SUM.format("zeros"), _SUM.format("ndarray")),
+    _body(
+        "M054",
+        "0.2",
+        "w = nl.ndarray((96, 8), dtype=nl.int32, buffer=nl.sbuf)\nnisa.memset(w, 3.0)",
+        "w = nl.ndarray((96, 8), dtype=nl.int32, buffer=nl.sbuf)\nnisa.memset(w, 3)",
+    ),
+    _body(
+        "M060",
+        "0.2",
+        "w = nl.ndarray((96, 640), dtype=nl.float32, buffer=nl.hbm)\n"
+        "nisa.dma_copy(dst=w, src=x)\nreturn w",
+        "w = nl.ndarray((96, 640), dtype=nl.float32, buffer=nl.shared_hbm)\n"
+        "nisa.dma_copy(dst=w, src=x)\nreturn w",
+    ),
     _old(
         "M050",
         "w = nisa.nc_transpose(t[0:96, 0:64])\nnl.store(out[0:64, 0:96], w)",

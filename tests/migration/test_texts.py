@@ -130,3 +130,25 @@ def test_what_was_written_computes_the_same_bits(
     assert before.dtype == after.dtype
     assert np.isfinite(before.astype(np.float32)).all()
     assert (before == after).all()
+
+
+def test_zeros_that_a_loop_may_leave_are_reported_and_left(tmp_path: Path) -> None:
+    """NKI-M136: where the loop may not run at all the zeros are the result, and nobody but the
+    author can say whether it does."""
+    path = tmp_path / "sums.py"
+    path.write_text(
+        "import neuronxcc.nki as nki\nimport neuronxcc.nki.isa as nisa\n"
+        "import neuronxcc.nki.language as nl\n\n\n@nki.jit\ndef k(a, b):\n"
+        "    K, M = a.shape\n    assert M == 96 and b.shape == (K, 320)\n"
+        "    out = nl.ndarray((96, 320), dtype=nl.float32, buffer=nl.shared_hbm)\n"
+        "    acc = nl.zeros((96, 320), nl.float32, buffer=nl.psum)\n"
+        "    for i in nl.affine_range(K // 128):\n"
+        "        x = nl.load(a[i * 128 : (i + 1) * 128, :])\n"
+        "        y = nl.load(b[i * 128 : (i + 1) * 128, :])\n"
+        "        acc += nisa.nc_matmul(x, y)\n"
+        "    nl.store(out, value=nl.copy(acc))\n    return out\n",
+        encoding="utf-8",
+    )
+    (zeros,) = [d for d in found(path).diagnostics if "M136" in " ".join(d.facts)]
+    assert zeros.span.line == 11 and zeros.fix is None
+    assert "see to it that the loop runs" in zeros.help[0]

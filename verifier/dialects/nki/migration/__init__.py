@@ -33,6 +33,7 @@ def migrations(
         lambda: names.imports(text, to),
         lambda: names.removed(text, to),
         lambda: names.foreign(text, to),
+        lambda: names.keywords(text, to),
         lambda: python.constructs(text, visits, since, to),
     ]
     if since == "beta1" and to != "beta1":

@@ -266,6 +266,39 @@ def _same_form(text: Text, node: ast.expr, name: str, instead: str) -> bool:
     return isinstance(call, ast.Call) and call.func is node and not call.keywords
 
 
+def keywords(text: Text, to: str) -> Iterator[Change]:
+    """Keywords of methods of tensors that are gone (NKI-M113)."""
+    own = {n.name for n in ast.walk(text.tree) if isinstance(n, ast.FunctionDef)}
+    for node in ast.walk(text.tree):
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+            continue
+        method = node.func.attr
+        if method in own or text.name(node.func) is not None:
+            continue  # of a class of the file, or a function
+        for keyword in node.keywords:
+            gone = f"{method}.{keyword.arg}"
+            new = _KEYWORDS.get(gone)
+            if new is None or names.member_in(gone, to):
+                continue
+            start = text.start(keyword)
+            end = (start[0], start[1] + len(keyword.arg or ""))
+            yield Change(
+                NAME,
+                text.span(keyword),
+                f"`{method}` of tensors has no parameter `{keyword.arg}` since "
+                f"{said(names.MEMBERS[gone][1])}",
+                "warning",
+                ("NKI-M113",),
+                (f"write `{new}=`",),
+                f"write `{new}=`",
+                (Edit(start, end, new),),
+            )
+
+
+#: keywords of methods -> what they are called since
+_KEYWORDS: Final = {"reshape.new_shape": "shape"}
+
+
 # ----------------------------------------------------------------------------- NumPy
 
 

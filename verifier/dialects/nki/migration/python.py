@@ -29,6 +29,9 @@ def constructs(text: Text, visits: Visits, since: str, to: str) -> Iterator[Chan
     if newer(to, "0.3"):
         yield from _identities(text, device)
         yield from _listed(text, kernels)
+        if not newer(since, "0.3"):
+            yield from _outputs(text, kernels)
+            yield from _fills(text, visits)
     if newer(to, "0.2"):
         yield from _dictionaries(text, device)
         yield from _launches(text, kernels, to)
@@ -269,6 +272,68 @@ def _listed(text: Text, kernels: list[ast.FunctionDef]) -> Iterator[Change]:
                     "write a tuple",
                     (Edit(text.start(value), text.end(value), f"({inner}{comma})"),),
                 )
+
+
+def _outputs(text: Text, kernels: list[ast.FunctionDef]) -> Iterator[Change]:
+    """Results of kernels that are in private memory (NKI-M060)."""
+    for function in kernels:
+        returned = {
+            name.id
+            for node in ast.walk(function)
+            if isinstance(node, ast.Return) and isinstance(node.value, (ast.Name, ast.Tuple))
+            for name in ast.walk(node.value)
+            if isinstance(name, ast.Name)
+        }
+        for node in ast.walk(function):
+            if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Call):
+                continue
+            (target, *more) = node.targets
+            call = node.value
+            if more or not isinstance(target, ast.Name) or target.id not in returned:
+                continue
+            for keyword in call.keywords:
+                value, name = keyword.value, text.name(keyword.value)
+                if keyword.arg != "buffer" or name not in ("language.hbm", "language.private_hbm"):
+                    continue
+                module = text.module("language")
+                new = f"{module}.shared_hbm" if module else ""
+                yield Change(
+                    PYTHON,
+                    text.span(value),
+                    f"`{target.id}` is returned, and results are in `shared_hbm` since NKI 0.3",
+                    "warning",
+                    ("NKI-M060",),
+                    (f"write `{new or 'nl.shared_hbm'}`",),
+                    f"write `{new}`" if new else "",
+                    (Edit(text.start(value), text.end(value), new),) if new else (),
+                )
+
+
+def _fills(text: Text, visits: Visits) -> Iterator[Change]:
+    """Floats that tiles of integers are filled with (NKI-M054)."""
+    for node in ast.walk(text.tree):
+        if not isinstance(node, ast.Call) or text.name(node.func) != "isa.memset":
+            continue
+        found = visits.at(text.span(node), "isa.memset")
+        value = next((k.value for k in node.keywords if k.arg == "value"), None)
+        if value is None and len(node.args) > 1:
+            value = node.args[1]
+        if not found or not all(each.integers for each in found):
+            continue
+        number = value.value if isinstance(value, ast.Constant) else None
+        if value is None or not isinstance(number, float):
+            continue
+        whole = str(int(number)) if number.is_integer() else ""
+        yield Change(
+            PYTHON,
+            text.span(value),
+            "a tile of integers is filled with an integer since NKI 0.3",
+            "warning",
+            ("NKI-M054",),
+            (f"write `{whole}`" if whole else "write an integer",),
+            f"write `{whole}`" if whole else "",
+            (Edit(text.start(value), text.end(value), whole),) if whole else (),
+        )
 
 
 def _dictionaries(text: Text, device: list[ast.FunctionDef]) -> Iterator[Change]:

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from verifier.dialects.nki.migration.calls import Form
 from verifier.dialects.nki.migration.text import Text
+from verifier.hardware import dtypes as dt
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
 from verifier.source.ir import Span
@@ -79,8 +80,12 @@ class Visit(Struct, frozen=True):
     dynamic: tuple[Span, ...] = ()
     #: where arguments are
     buffers: Mapping[str, Buffer] = field(default_factory=dict)
-    #: the zeros that it writes are overwritten by a sum of products of matrices, whatever comes
+    #: the zeros that it writes are what products of matrices are added to
     summed: bool = False
+    #: such a product comes whatever the inputs are
+    always: bool = False
+    #: what it writes holds integers
+    integers: bool = False
     #: what it reads is one column of a tensor of two axes
     column: bool = False
 
@@ -145,6 +150,8 @@ class _Visitor(Struct, frozen=True):
             ),
             {role: view.buffer for role, view in views.items()},
             operation.name == "language.zeros" and self.summed(),
+            operation.name == "language.zeros" and self.summed(always=True),
+            self.integers(),
             operation.name == "language.load" and self.column(),
         )
 
@@ -196,14 +203,18 @@ class _Visitor(Struct, frozen=True):
                 return False
         return True
 
+    def integers(self) -> bool:
+        made = self.operation.view("dst")
+        return made is not None and dt.DTYPES.get(made.dtype.name or "", (0, ""))[1] == "int"
+
     def column(self) -> bool:
         source = self.operation.view("src")
         if source is None or source.rank != len(source.frame) or source.rank != 2:
             return False
         return source.shape[1].is_const and source.shape[1].const == 1
 
-    def summed(self) -> bool:
-        """Whether a matmul adds to all of a tile in PSUM in every run that makes it."""
+    def summed(self, *, always: bool = False) -> bool:
+        """Whether a matmul adds to all of a tile in PSUM; in every run that makes it, if asked."""
         zeros = self.operation
         tile = zeros.view("dst")
         if tile is None or not self._sum_alone(tile):
@@ -216,7 +227,7 @@ class _Visitor(Struct, frozen=True):
             more = [loop for loop in writer.loops if loop.symbol not in around]
             inside = {loop.within for loop in more}
             path = [test for test in writer.path if test not in zeros.path and test not in inside]
-            turns = all(self.holds(E.le(1, loop.trips), zeros) for loop in more)
+            turns = not always or all(self.holds(E.le(1, loop.trips), zeros) for loop in more)
             whole = self.holds(E.eq(target.elements, tile.elements), zeros)
             if turns and whole and not path:
                 return True

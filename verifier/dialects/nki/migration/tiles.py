@@ -79,6 +79,9 @@ class Tiles(Struct, frozen=True):
                 continue
             module = self.text.module("language")
             start, end = self.text.start(node.func), self.text.end(node.func)
+            always = all(each.always for each in found)  # else they are the result of no product
+            help_ = "" if always else ", and see to it that the loop runs once at least"
+            fixed = module is not None and always
             yield Change(
                 PYTHON,
                 self.text.span(node),
@@ -87,9 +90,9 @@ class Tiles(Struct, frozen=True):
                 "overwrites what is there",
                 "warning",
                 ("NKI-M016", "NKI-M136", "NKI-MMU26"),
-                (f"write `{module or 'nl'}.ndarray`",),
-                f"write `{module}.ndarray`" if module else "",
-                (Edit(start, end, f"{module}.ndarray"),) if module else (),
+                (f"write `{module or 'nl'}.ndarray`{help_}",),
+                f"write `{module}.ndarray`" if fixed else "",
+                (Edit(start, end, f"{module}.ndarray"),) if fixed else (),
             )
 
     def axes(self) -> Iterator[Change]:
