@@ -284,6 +284,11 @@ class Flow(Struct):
         return self.ways.ranges(write.access)
 
 
+def _goes_on(access: Access) -> bool:
+    """Whether the operation reads what it writes, as sums that are carried on do."""
+    return any(view.storage is access.view.storage for _, view in access.operation.reads)
+
+
 def _is_of(read: Read, operands: Operands) -> bool:
     return (id(read.access.operation), read.access.role) in operands
 
@@ -621,6 +626,8 @@ class _Definition(Struct):
         ways: list[Copy] = []
         sure = True
         for write in writes:
+            if write.access is undone.access and _goes_on(write.access):
+                continue  # what it leaves undefined in one round it does in the next one too
             if write.partial:  # it may set it
                 sure = sure and not any(between(write.access, way, level, access))
             for refined in self._refined(write) if write.sets else ():
