@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from verifier.symbolic import expr as E
 from verifier.symbolic.tensors import Mark, StorageKind
 from verifier.symbolic.values import Enumerator
 
@@ -116,15 +115,6 @@ def test_reduce_axes(axis: tuple[int, ...], api: str, fine: bool) -> None:
         axis=tuple(map(number, axis)),
     )
     assert holds("reduce-axes", call) is fine
-
-
-def test_axes_of_the_language_before_0_2() -> None:
-    """Shipped kernels do not keep to what is documented: that is told, and no fault."""
-    call = operation(
-        "language.sum", api="beta1", x=tile(64, 5, 7), axis=(number(1),), result=tile(64, 7)
-    )
-    found = [check for check in checks("reduce-axes", call) if check.predicate is E.FALSE]
-    assert [check.severity for check in found] == ["note"]
 
 
 def test_reduce_result() -> None:
