@@ -56,6 +56,8 @@ class Replayed(Struct, frozen=True):
     not done, so no iteration may be left out. ``numbers``: it asks what memory holds, so shapes are
     not enough. ``why``: what no run shows it for. ``refused``: the compiler takes no kernel that
     breaks it, whatever the run, or makes something else of it, which the run then shows.
+    ``told_as``: rules that a run breaks in its stead where what is apart for other inputs is one
+    and the same, at a place that the finding speaks of.
     """
 
     shown: Shown = Shown.THERE
@@ -65,6 +67,7 @@ class Replayed(Struct, frozen=True):
     numbers: bool = False
     why: str = ""
     refused: bool = False
+    told_as: tuple[str, ...] = ()
 
 
 #: of most rules

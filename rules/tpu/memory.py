@@ -15,7 +15,7 @@ from rules.tpu.flow import Instance, Use, Uses
 from rules.tpu.kit import function, words
 from verifier.dialects.names import OKK
 from verifier.hardware.chips import Chip
-from verifier.rulebase import Monitor, On, Rule, register
+from verifier.rulebase import Monitor, On, Replayed, Rule, register
 from verifier.symbolic import expr as E
 from verifier.symbolic.checks import Check, Note
 from verifier.symbolic.expr import Bool
@@ -445,6 +445,8 @@ register(
         on=On.TRACE,
         check=live_overlap,
         monitors=(Monitor(Stretch, overlap_in_run),),
+        # of tensors at one place the later one replaces the earlier, which nothing has read then
+        replayed=Replayed(told_as=("okk-lost-result",)),
         dialects=(OKK,),
         sources=("OKKernel manual, layout", "OKKernel manual, programming_device"),
         failing=_OVERLAP[0],

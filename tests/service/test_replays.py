@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import pytest
+from msgspec.structs import replace
 
 from verifier.report.model import (
     Diagnostic,
@@ -13,6 +14,7 @@ from verifier.report.model import (
     Fix,
     KernelReport,
     ObligationCounts,
+    Precondition,
     Replay,
     Span,
     Status,
@@ -110,6 +112,20 @@ def test_a_kernel_is_counted_again() -> None:
         "partition-extent: nothing happens when replayed"
     ]
     assert other is results[2]
+
+
+@pytest.mark.parametrize(("status", "exactly"), [("confirmed", True), ("diverged", False)])
+def test_a_condition_is_no_longer_exact_when_a_finding_is_not_borne_out(
+    status: Replay, exactly: bool
+) -> None:
+    condition = Precondition(conjuncts=(), exact=True)
+    result = FileResult(
+        "k.py", (replace(kernel("trn2"), precondition=condition),), (finding("always"),)
+    )
+    [question] = asked([result])
+    [after] = answered([result], [(question, Said(status))])
+    found = after.kernels[0].precondition
+    assert found is not None and (found.exact, found.sufficient) == (exactly, exactly)
 
 
 def test_fixes_are_applied_together_that_do_not_touch() -> None:

@@ -5,9 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from tests.apart import mark
+from verifier.cli.run import command
 from verifier.engine import analyze_file
+from verifier.executor.replay import Item, replay
 from verifier.report.model import FileRequest
 
 ROWS = """\
@@ -60,3 +63,41 @@ def test_what_was_not_done_shows(tmp_path: Path, wrong: dict[str, str], rule: st
 
     assert found(RIGHT) == {}
     assert found({**RIGHT, **wrong}) == {rule: "confirmed"}
+
+
+TAKEN = """\
+import okk
+
+
+@okk.kernel
+def taken(b: int, x: okk.SystemAddr, y: okk.SystemAddr, z: okk.SystemAddr):
+    assert {demand}
+    okk.initialize()
+    shape = okk.dim4(1, 64, 1, 8)
+    okk.gdma_32bit_cpy_S2L(0, x, shape, None, None)
+    okk.gdma_32bit_cpy_S2L(b, y, shape, None, None)
+    okk.bdc_sqrt(b, b, shape)
+    okk.bdc_div(b, 0, b, shape, None, None, None)
+    okk.gdma_32bit_cpy_L2S(z, b, shape, None, None)
+    okk.poll()
+"""
+
+
+@pytest.mark.parametrize(("place", "wrong"), [("b", True), ("0", True), ("b", False)])
+def test_places_are_the_same_by_their_numbers(tmp_path: Path, place: str, wrong: bool) -> None:
+    """An operand that is overwritten is lost whether its place is written as 0 or is b = 0: the
+    check, the replay of its counterexample and a run say so."""
+    path = tmp_path / "taken.py"
+    text = TAKEN.format(demand="0 <= b <= 0" if wrong else "b == 128")
+    path.write_text(text.replace("(b, y", f"({place}, y").replace("(b, b, ", f"({place}, b, "))
+    found = analyze_file(FileRequest(path=str(path)))
+    (kernel,) = found.kernels
+    assert kernel.status == ("violated" if wrong else "verified")
+    wrongs = [d for d in found.diagnostics if d.verdict == "always"]
+    items = [Item.of(d, kernel) for d in wrongs]
+    assert [answer.status for answer in replay(items)] == ["confirmed"] * len(wrongs)
+    sizes = [f"{name}=fp32[512]" for name in "xyz"] + [f"b={0 if wrong else 128}"]
+    done = CliRunner().invoke(
+        command, [f"{path}::taken", *(p for s in sizes for p in ("--arg", s))]
+    )
+    assert done.exit_code == (1 if wrong else 0), done.output

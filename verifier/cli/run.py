@@ -157,8 +157,20 @@ def _confirmed(doubts: list[Diagnostic], request: Request) -> list[Diagnostic]:
     return [
         replace(doubt, severity=said.get((doubt.rule, doubt.message), doubt.severity))
         for doubt in doubts
-        if (doubt.rule, doubt.message) in said or (doubt.rule, doubt.message) in undecided
+        if (doubt.rule, doubt.message) in said
+        or (doubt.rule, doubt.message) in undecided
+        or any(_otherwise(d, doubt) for d in found)
     ]
+
+
+def _otherwise(found: Diagnostic, doubt: Diagnostic) -> bool:
+    """Whether a check says by another rule what a run says of one of its places."""
+    from verifier.rulebase import find
+
+    rule = find(found.rule)
+    if rule is None or doubt.rule not in rule.replayed.told_as or found.verdict == "unknown":
+        return False
+    return any(label.span.line == doubt.span.line for label in found.labels)
 
 
 def _refused(reply: Reply, request: Request) -> list[Diagnostic]:

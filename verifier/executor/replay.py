@@ -421,7 +421,7 @@ def _outcome(
         shapes_only=not item.about.replayed.numbers,
         until=lambda d: _shows(d, item),
         about=item.rule,
-        only=item.rule if way.only else None,
+        only=item.rule if way.only and not item.about.replayed.told_as else None,
         abridge=None if way.beginning is None else partial(_first, item, way.beginning),
         probe=capacity if grows else None,
     )
@@ -446,9 +446,18 @@ def _shows(diagnostic: report.Diagnostic, item: Item) -> bool:
     return shown is Shown.AT_THE_END or _overlap(diagnostic.span, item.span)
 
 
+def _tells(diagnostic: report.Diagnostic, item: Item) -> bool:
+    """Whether it says of one of the places what the rule says of inputs that keep them apart."""
+    others = item.about.replayed.told_as
+    places_ = item.places if diagnostic.rule in others else ()
+    return any(_overlap(diagnostic.span, place) for place in places_)
+
+
 def _verdict(session: Session, outcome: Outcome, item: Item, guessed: str) -> Answer:
     same = [d for d in outcome.diagnostics if d.rule == item.rule]
     if any(_shows(d, item) for d in same):
+        return Answer("confirmed")
+    if any(_tells(d, item) for d in (*outcome.diagnostics, *outcome.doubts)):
         return Answer("confirmed")
     if outcome.ended is not None:
         kind, message, place = outcome.ended

@@ -147,13 +147,17 @@ def _recounted(kernel: KernelReport, diagnostic: Diagnostic, answer: Answer) -> 
     counts = kernel.obligations
     moved = 1 if answer.status == "confirmed" else -1
     counts = replace(counts, violated=counts.violated + moved, unknown=counts.unknown - moved)
-    reasons = kernel.reasons
+    reasons, condition = kernel.reasons, kernel.precondition
     if answer.status == "diverged":
+        if condition is not None:  # what is undecided may be right or wrong under it, and else
+            condition = replace(condition, sufficient=False, exact=False)
         span = diagnostic.span
         reason = Reason(span.path, span.line, f"{diagnostic.rule}: {answer.reason} when replayed")
         reasons = (*reasons, reason)
     status: Status = "violated" if counts.violated else "unknown"
-    return replace(kernel, obligations=counts, reasons=reasons, status=status)
+    return replace(
+        kernel, obligations=counts, reasons=reasons, status=status, precondition=condition
+    )
 
 
 def _undecided(kernel: KernelReport) -> KernelReport:
