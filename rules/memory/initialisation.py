@@ -12,6 +12,7 @@ from rules.beta1 import TWINS
 from rules.memory import counted, examples
 from rules.memory.cases import Copy, contains, copy, covered_point, dominates
 from rules.memory.defined import Flow
+from rules.memory.formulas import pinned
 from rules.memory.reading import Read, Write, regions
 from rules.memory.relief import Relief
 from rules.memory.runtime import covered_there
@@ -523,7 +524,7 @@ def _output_check(
     notes += [Note(span, "returned here"), *_which(view)]
     known = table.assumed(table.last)
     held = "" if exact else covered_there(blame, writes, path, known, "before it is returned")
-    part = region(writes[-1]) if len(writes) == 1 else ""
+    part = region(writes[-1], pinned(table.trace)) if len(writes) == 1 else ""
     found = _returned_written(name, storage.span, bool(writes))
     check = replace(
         found,

@@ -79,18 +79,22 @@ def dimension_name(view: View, dimension: int) -> str:
     return f"indices of dimension {dimension}"
 
 
-def region(access: Access) -> str:
-    """``rows 0 to 128*(M // 128) - 1, columns 0 to 22``: the dimensions that are not whole."""
+def region(access: Access, sizes: E.Substitution | None = None) -> str:
+    """``rows 0 to 128*(M // 128) - 1, columns 0 to 22``: the dimensions that are not whole.
+
+    ``sizes``: those that are known to be numbers.
+    """
+    put = sizes if sizes is not None else E.Substitution({})
     parts: list[str] = []
-    if access.view.mask is not E.TRUE:
-        return ""  # the mask says more than any range
+    if access.view.mask is not E.TRUE or _is_ragged(access):
+        return ""  # the mask, or the loops, say more than any range
     for dimension, extent in enumerate(access.view.frame):
         ends = reach(access, dimension)
         if ends is None or _is_chosen(access, dimension):
             continue
-        start, end = ends
+        start, end = map(put.expr, ends)
         gaps = _has_gaps(access, dimension)
-        if start.is_const and start.const == 0 and end is extent and not gaps:
+        if start.is_const and start.const == 0 and end is put.expr(extent) and not gaps:
             continue
         name = dimension_name(access.view, dimension)
         some = "some of " if gaps else ""
@@ -107,18 +111,28 @@ def _is_chosen(access: Access, dimension: int) -> bool:
     )
 
 
+def _is_ragged(access: Access) -> bool:
+    """Whether how far one loop goes depends on another one, and both say which part it is."""
+    moving = {symbol for coord in access.view.coords for symbol in coord.free()}
+    loops = [loop for loop in access.loops if loop.symbol in moving]
+    return any(other.symbol in loop.trips.free() for loop in loops for other in loops)
+
+
 def _has_gaps(access: Access, dimension: int) -> bool:
-    """Whether elements along a dimension are certainly left out between the first and the last."""
+    """Whether elements along a dimension are left out between the first and the last: certainly,
+    or wherever there is more than one step."""
     coord = access.view.coords[dimension]
     sizes = {axis.symbol: axis.size for axis in access.view.axes}
     sizes |= {loop.symbol: loop.trips for loop in access.loops}
     moving = sorted((abs(coord.coefficient(s)), s.id, sizes[s]) for s in coord.free() if s in sizes)
     dense = 1  # how many elements in a row the smaller steps take
     for step, _, size in moving:
-        if not step or not size.is_const or size.const < 1:
+        if not step or (size.is_const and size.const < 1):
             return False
-        if step > dense and size.const > 1:
+        if step > dense and not (size.is_const and size.const == 1):
             return True
+        if not size.is_const:
+            return False
         dense += step * (size.const - 1)
     return False
 

@@ -14,6 +14,7 @@ from verifier.symbolic.effects import SOME, Carried, Effect, Footprint, Reads, W
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.instruction import Engines, Instruction
 from verifier.symbolic.tensors import Loop, LoopKind
+from verifier.symbolic.trace import Assumption, AssumptionKind
 
 
 @pytest.fixture(autouse=True)
@@ -322,3 +323,36 @@ def test_what_a_condition_on_the_index_leaves_out_is_not_said_to_be_stored() -> 
     kernel.returns(out)
     (check,) = unwritten_outputs(kernel.trace, TRN2)
     assert check.message.endswith("not all of it is written")
+
+
+@pytest.mark.parametrize(("wide", "some"), [(29, "some of "), (30, "")])
+def test_gaps_between_the_steps_of_a_loop_are_told(wide: int, some: str) -> None:
+    kernel = Kernel()
+    out = kernel.output("out", (E.const(8), size("w")))
+    with kernel.loop("i", E.floordiv(size("w"), 30)) as i:
+        kernel.write(kernel.view(out, (E.const(0), E.const(8)), (i * 30, E.const(wide))))
+    kernel.returns(out)
+    (check,) = unwritten_outputs(kernel.trace, TRN2)
+    assert f"only {some}columns 0 to 30*(w // 30) - " in check.message
+
+
+def test_a_triangle_of_blocks_is_not_said_to_be_all_that_it_spans() -> None:
+    kernel = Kernel()
+    out = kernel.output("out", (size("n"), size("n")))
+    with kernel.loop("i", E.floordiv(size("n"), 128)) as i, kernel.loop("j", i + 1) as j:
+        kernel.write(kernel.view(out, (i * 128, E.const(128)), (j * 128, E.const(128))))
+    kernel.returns(out)
+    (check,) = unwritten_outputs(kernel.trace, TRN2)
+    assert "stored" not in check.message
+
+
+def test_sizes_that_are_demanded_to_be_numbers_are_told_as_numbers() -> None:
+    kernel = Kernel()
+    out = kernel.output("out", (E.const(384), E.const(100)))
+    two = E.eq(size("programs"), 2)
+    kernel.trace.assumptions.append(Assumption(two, "programs == 2", None, AssumptionKind.ASSERT))
+    with kernel.loop("i", size("programs")) as i:
+        kernel.write(kernel.view(out, (i * 128, E.const(128)), (E.const(0), E.const(100))))
+    kernel.returns(out)
+    (check,) = unwritten_outputs(kernel.trace, TRN2)
+    assert check.message.endswith(": only rows 0 to 255 are stored")
