@@ -111,13 +111,17 @@ def _lost_writes(op: Operation, chip: Chip) -> Iterator[Check]:
         counts = _counts(chip, tensor)
         role = kit.stride_role(op, touch.role)
         span = role or touch.role
+        # of no more channels than there are lanes no two are in one lane, wherever they start
+        spread = isinstance(tensor, LocalTensor)
+        spare = E.le(tensor.shape[1], chip.lanes) if spread else E.FALSE
+        single = (E.FALSE, spare, E.FALSE, E.FALSE)
         yield check(
             op,
             span,
             E.and_(
                 *(
-                    E.or_(E.le(count, 1), E.ne(step, 0))
-                    for count, step in zip(counts, tensor.strides, strict=True)
+                    E.or_(E.le(count, 1), E.ne(step, 0), alone)
+                    for count, step, alone in zip(counts, tensor.strides, single, strict=True)
                 )
             ),
             f"no stride of {words(touch.role)} is 0 along more than one element",
@@ -132,7 +136,7 @@ def _lost_writes(op: Operation, chip: Chip) -> Iterator[Check]:
         )
         if all(step.is_const and step.const == 0 for step in tensor.strides):
             continue
-        yield _injective(op, span, touch.role, tensor, counts)
+        yield _injective(op, span, touch.role, tensor, counts, chip)
 
 
 def _counts(chip: Chip, tensor: LocalTensor | SystemTensor) -> Quad:
@@ -148,6 +152,7 @@ def _injective(
     role: str,
     tensor: LocalTensor | SystemTensor,
     counts: Quad,
+    chip: Chip,
 ) -> Check:
     """No two elements at one place: two of them, in one lane, whose index differs."""
     first = [_position(axis, count) for axis, count in zip(AXES, counts, strict=True)]
@@ -157,7 +162,12 @@ def _injective(
         here, there = here + a * step, there + b * step
     same = E.and_(*(E.eq(a, b) for a, b in zip(first, second, strict=True)))
     nested = _nested(tensor.strides, counts)
-    predicate = E.or_(nested, same, E.ne(here, there)) if nested is not E.TRUE else E.TRUE
+    apart = E.FALSE
+    if isinstance(tensor, LocalTensor):
+        apart = _lanes_apart(chip, tensor, first[1], second[1])
+    predicate = E.TRUE
+    if nested is not E.TRUE:
+        predicate = E.or_(nested, same, E.ne(here, there), apart)
     ranges = tuple(
         E.lt(position, count)
         for position, count in zip((*first, *second), (*counts, *counts), strict=True)
@@ -175,6 +185,23 @@ def _injective(
             for axis, step in zip(AXES, tensor.strides, strict=True)
         ),
     )
+
+
+def _lanes_apart(chip: Chip, tensor: LocalTensor, one: Expr, other: Expr) -> E.Bool:
+    """Whether no lane has both of two rounds of channels (ADR-06).
+
+    The first round begins at the start lane, and a later one ends before it where the channels are
+    used up: then the two are in different lanes. All others are in lane 0.
+    """
+    lane, channels = lane_of(chip, tensor), tensor.shape[1]
+    if lane.is_const and lane.const == 0:
+        return E.FALSE
+
+    def ends(first: Expr, later: Expr) -> E.Bool:
+        used_up = E.le(channels, later * chip.lanes)
+        return E.and_(E.eq(first, 0), E.gt(later, 0), used_up)
+
+    return E.or_(ends(one, other), ends(other, one))
 
 
 def _position(axis: str, count: Expr) -> Expr:

@@ -219,6 +219,25 @@ def test_elements_at_one_place(
     assert holds("okk-overlapping-elements", call) is fine
 
 
+@pytest.mark.parametrize("lane", [0, 1, 40, 62, 63])
+@pytest.mark.parametrize("channels", [1, 2, 24, 25, 64, 66, 130])
+@pytest.mark.parametrize("strides", [(8, 8, 4, 1), (16, 8, 4, 1), (0, 8, 4, 1), (16, 0, 4, 1)])
+def test_elements_of_different_lanes_lie_apart(
+    lane: int, channels: int, strides: tuple[int, int, int, int]
+) -> None:
+    """Counted out: channel c is in lane (lane + c) % 64, in round (lane + c) // 64 there."""
+    shape = (2, channels, 2, 3)
+    places = [
+        ((lane + c) % CHIP.lanes, n * strides[0] + (lane + c) // CHIP.lanes * strides[1] + h + w)
+        for n in range(shape[0])
+        for c in range(channels)
+        for h in range(0, shape[2] * strides[2], strides[2])
+        for w in range(shape[3])
+    ]
+    call = operation("bdc_neg", dst=local(0, *shape, strides=strides, lane=lane))
+    assert holds("okk-overlapping-elements", call) is (len(set(places)) == len(places))
+
+
 def test_sources_may_repeat_elements() -> None:
     call = operation("bdc_neg", src=local(0, 2, 3, 4, 5, strides=(0, 0, 0, 0)))
     assert not checks("okk-overlapping-elements", call)
