@@ -203,6 +203,41 @@ def test_a_huge_tensor_is_checked_by_its_shape(file: Path) -> None:
     assert done.returncode == 1 and "partition-extent" in done.stdout
 
 
+_KEPT = """\
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def kept(x, p):
+    out = nl.ndarray((64, 80), dtype=nl.float32, buffer=nl.shared_hbm)
+    t = nl.ndarray((64, 80), dtype=nl.float32, buffer=nl.sbuf)
+    m = nl.ndarray((64, 80), dtype=nl.uint8, buffer=nl.sbuf)
+    r = nl.ndarray((64, 80), dtype=nl.float32, buffer=nl.sbuf)
+    FIRST
+    nisa.dma_copy(dst=t, src=x)
+    nisa.dma_copy(dst=m, src=p)
+    nisa.tensor_copy_predicated(dst=r, src=t, predicate=m)
+    nisa.dma_copy(dst=out, src=r)
+    return out
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "decided"), [("pass", False), ("nisa.memset(dst=r, value=0.0)", True)]
+)
+def test_what_hangs_on_data_is_not_decided_by_shapes(
+    tmp_path: Path, first: str, decided: bool
+) -> None:
+    path = tmp_path / "kept.py"
+    path.write_text(_KEPT.replace("FIRST", first))
+    given = ("--arg", "x=fp32[64,80]", "--arg", "p=uint8[64,80]", "--shapes-only")
+    done = command(f"{path}::kept", *given)
+    assert done.returncode == 0
+    assert ("not decided in this run: uninitialised-read" in done.stdout) is not decided
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -30,7 +30,7 @@ from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.instruction import Trait
 from verifier.symbolic.memory.content import skips, written
 from verifier.symbolic.memory.deciding import AN_INDEX
-from verifier.symbolic.memory.events import Added, Awaited, Outside
+from verifier.symbolic.memory.events import Added, Awaited, Outside, UndefinedRead
 from verifier.symbolic.memory.index import sums_by_operator
 from verifier.symbolic.roles import INDEX
 from verifier.symbolic.tensors import Storage, StorageKind, View
@@ -456,6 +456,9 @@ def _compute(machine: ConcreteMachine, steps: Steps, bounds: dict[str, Bound]) -
         if steps.joins:
             _exchange(Operands(machine, steps, bounds))
         for role in steps.writes:
+            if not _written(bounds[role]) and _as_data_says(steps.operation, role):
+                heard = machine.rules.monitors.get(UndefinedRead, ())
+                machine.unsettled |= {rule.id for rule, _ in heard}
             _mark(steps, bounds, role)
     elif steps.direct is None or not steps.direct(bounds):
         name = steps.operation.name
@@ -561,6 +564,13 @@ def _mark(steps: Steps, bounds: Mapping[str, Bound], role: str) -> None:
         chosen = place.mask if mask is None else mask if place.mask is None else mask & place.mask
         positions = place.positions if chosen is None else place.positions[chosen]
         memory.mark_positions(positions.reshape(-1), place.dtype)
+
+
+def _as_data_says(operation: Operation, role: str) -> bool:
+    """Whether the data say which elements an operation writes: at most all that are named."""
+    instruction = operation.instruction
+    entries = instruction.footprint.writes_of(role) if instruction is not None else ()
+    return any(not entry.where.exact for entry in entries)
 
 
 def _written(found: Bound) -> bool:
