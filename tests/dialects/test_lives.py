@@ -51,8 +51,8 @@ def test_results_may_be_in_private_memory_before_0_3() -> None:
     assert said("pass", "0.3", memory="hbm")[0] == ("output-buffer", "error")
 
 
-def test_beta_1_is_warned_of_types_that_came_beside_it() -> None:
-    body = "later = nl.float8_e4m3fn"
+def test_beta_1_is_warned_of_what_came_beside_it() -> None:
+    body = "later = nl.gelu_apprx_sigmoid_dx"
     old = "import neuronxcc.nki as nki\nimport neuronxcc.nki.isa as nisa\n"
     old += "import neuronxcc.nki.language as nl\n"
     assert said(body, "beta1", old)[0] == ("api-removed", "warning")
