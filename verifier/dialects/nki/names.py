@@ -173,8 +173,6 @@ VALUES: Final[Mapping[str, tuple[str, str]]] = {
     "language.NkiTensor": ("0.3", ""),
     "language.abs_max": ("0.4", ""),
     "language.abs_min": ("0.4", ""),
-    "language.float8_e4m3fn_x4": ("0.2", ""),
-    "language.float8_e5m2_x4": ("0.2", ""),
     "language.gelu_apprx_sigmoid_dx": ("0.2", ""),
     "language.bypass": ("0.4", ""),
     "language.prelu": ("0.4", ""),
