@@ -570,7 +570,9 @@ def _as_data_says(operation: Operation, role: str) -> bool:
     """Whether the data say which elements an operation writes: at most all that are named."""
     instruction = operation.instruction
     entries = instruction.footprint.writes_of(role) if instruction is not None else ()
-    return any(not entry.where.exact for entry in entries)
+    return any(
+        not entry.where.exact and entry.when.holds(operation) is not E.FALSE for entry in entries
+    )
 
 
 def _written(found: Bound) -> bool:
