@@ -156,6 +156,9 @@ class Device(Struct, frozen=True):
 class ConcreteMachine(Numbering):
     """:class:`verifier.symbolic.machine.Machine` on plain numbers."""
 
+    #: whether the kernel asks which of several programs it is
+    asked_grid: bool = False
+
     def __init__(
         self,
         hardware: Hardware,
@@ -171,7 +174,6 @@ class ConcreteMachine(Numbering):
         self.kernel = ""
         self.rules = Rules.load(dialect.name, options.only, options.about)
         self.found: list[report.Diagnostic] = []
-        self.asked_grid = False  # whether the kernel asks which of several programs it is
         self.unsettled: set[str] = set()  # rules with too many elements to go through
         self.doubts: list[report.Diagnostic] = []  # what may be meant
         self._seen: set[tuple[str, str, Span]] = set()
