@@ -179,6 +179,24 @@ def test_what_is_cut_leaves_no_precondition_that_is_said_to_suffice(
     assert any(LATE in text for text in condition.undecided)
 
 
+def test_findings_stay_when_there_is_no_time_for_small_counterexamples(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = tmp_path / "k.py"
+    made.write_text(TEXT.replace("width = 57", "width = 57 + k").replace("count, 4", "129, 4"))
+    _, result = analysed(made)
+    whole = found(result)
+    assert len(whole) > 1
+
+    def smallest(self: Discharger, verdict: Verdict) -> Verdict:
+        raise watchdog.OutOfTimeError
+
+    monkeypatch.setattr(Discharger, "smallest", smallest)
+    kernel, result = analysed(made)
+    assert found(result) == whole and kernel.late
+    assert any("counterexamples may not be the smallest" in r.message for r in kernel.reasons)
+
+
 def test_a_part_that_is_cut_leaves_its_time_to_none_but_those_behind_it() -> None:
     clock = Clock(0.5)
     done: list[str] = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Final
 
 from msgspec import Struct
@@ -38,7 +38,7 @@ _CUT: Final = {
     Share.DEMAND: "not every rule is asked",
     Share.ADMIT: "whether any input is admitted is not asked",
     Share.CONDITION: "the precondition is not found",
-    Share.REPORT: "not every finding is shown",
+    Share.REPORT: "counterexamples may not be the smallest",
 }
 
 
@@ -87,9 +87,13 @@ def judgement(case: Case) -> Outcome:
         job = case.job
         writer = Assertions(job.module, job.definition, job.enclosing, unit.api, names, length)
         condition = writer.added(condition)
+    teller = _Teller(found, condition, parts, advice, case)
     problems: list[report.Diagnostic] = []
     with clock.until(Share.REPORT):
-        problems.extend(_problems(found, condition, parts, advice, case))
+        for position in teller.positions:
+            problems.append(teller.problem(position, found.discharger.smallest))
+    for position in teller.positions[len(problems) :]:  # nothing that was found is lost
+        problems.append(teller.problem(position, lambda verdict: verdict))
     late = _late(found.verdicts, clock, unit)
     if precondition.UNMET in condition.undecided:
         entry = unit.entry
@@ -151,30 +155,41 @@ def _followed(case: Case) -> tuple[Run, _Judged, float]:
     return run, _judged(run, case), followed
 
 
-def _problems(
-    found: _Judged,
-    condition: report.Precondition,
-    parts: Collection[int],
-    advice: precondition.Advice,
-    case: Case,
-) -> Iterator[report.Diagnostic]:
-    """The findings of all verdicts; those at the positions ``parts`` the condition excludes."""
-    discharger, unit = found.discharger, case.unit
-    fixer = Fixer(case.project, unit.api)
-    for position, verdict in enumerate(found.verdicts):
-        if verdict.kind in (VerdictKind.PROVED, VerdictKind.GATHERED) or verdict.late:
-            continue
-        part = position in parts
-        if part and not case.request.parts:
+class _Teller:
+    """Makes the findings of verdicts; those at the positions ``parts`` the condition excludes."""
+
+    def __init__(
+        self,
+        found: _Judged,
+        condition: report.Precondition,
+        parts: Collection[int],
+        advice: precondition.Advice,
+        case: Case,
+    ) -> None:
+        self._found, self._condition, self._parts = found, condition, parts
+        self._advice, self._case = advice, case
+        self._fixer = Fixer(case.project, case.unit.api)
+        #: of the verdicts that have something to tell
+        self.positions = [
+            position
+            for position, verdict in enumerate(found.verdicts)
+            if verdict.kind not in (VerdictKind.PROVED, VerdictKind.GATHERED) and not verdict.late
+        ]
+
+    def problem(self, position: int, smallest: Callable[[Verdict], Verdict]) -> report.Diagnostic:
+        """The finding of one of them, with the ``smallest`` of its counterexamples."""
+        verdict = self._found.verdicts[position]
+        part = position in self._parts
+        if part and not self._case.request.parts:
             shown, wanted = told(verdict), verdict.precondition
         else:
-            shown = told(discharger.smallest(verdict))
-            wanted = advice.beside(position, verdict.precondition)
-        target = unit.target.name
-        built = diagnostics.build(shown, discharger.run, target, wanted, part=part)
-        if not part and condition.concerns(report.Need(built.rule, built.span)):
-            built = replace(built, fix=condition.fix)
-        yield fixer.attached(built, verdict)
+            shown = told(smallest(verdict))
+            wanted = self._advice.beside(position, verdict.precondition)
+        run, target = self._found.discharger.run, self._case.unit.target.name
+        built = diagnostics.build(shown, run, target, wanted, part=part)
+        if not part and self._condition.concerns(report.Need(built.rule, built.span)):
+            built = replace(built, fix=self._condition.fix)
+        return self._fixer.attached(built, verdict)
 
 
 def _late(verdicts: Sequence[Verdict], clock: Clock, unit: Unit) -> list[report.Reason]:
