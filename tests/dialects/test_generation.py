@@ -38,7 +38,12 @@ REDUCED = "nisa.tensor_scalar_reduce(dst=u, data=t, op0=nl.multiply, operand0=2.
         (NEW + "import neuronxcc.starfish\n", "0.3"),
         (NEW + "@nki.jit\ndef k(x): y = x.permute((1, 0))\n", "0.5"),
         (NEW + "def f():\n t = nl.load(x)\n u = t[0:2].flatten_dims(0, 1)\n", "0.5"),
-        (NEW + "def f(x): return x.permute((1, 0))\n", "0.3"),
+        (NEW + "def f():\n t = nl.load(x)\n u = t.reshape(s)[0:2].select(1, 3)\n", "0.5"),
+        # of what may be a tensor: where nothing else tells
+        (NEW + "def f(x): return x.permute((1, 0))\n", "0.5"),
+        (NEW + "def f(x): return nl.load(x.slice(1, 0, 8), dtype=d, old=3)\n", "0.5"),
+        (NEW + "def f(x): return nisa.tensor_copy(a, x.permute((1, 0)), dtype=c)\n", "0.2"),
+        (NEW + "class V:\n def permute(s, a): pass\ndef f(x): return x.permute(0)\n", "0.3"),
         (
             NEW + "nisa.dma_copy(a, b, priority=1)\n@nki.jit\ndef k(x): x.reshape(new_shape=s)\n",
             "0.4",

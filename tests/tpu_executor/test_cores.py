@@ -46,10 +46,10 @@ def text(rows: int, high: int, work: str, first: str = "0", factor: str = "1.5")
 @pytest.mark.parametrize(
     ("kernel", "wrong"),
     [
-        (text(9, 2, SCALED, "core", "0.5 + core"), True),  # a row in common with the next core
+        (text(9, 2, SCALED, "core", "0.5 * core"), True),  # a row in common with the next core
         (text(9, 2, SCALED, "core"), True),  # the same numbers in it, made each in its own place
-        (text(16, 2, SCALED, "core * 2", "0.5 + core"), False),
-        (text(20, 20, SCALED, "0", "0.5 + core"), True),
+        (text(16, 2, SCALED, "core * 2", "0.5 * core"), False),
+        (text(20, 20, SCALED, "0", "0.5 * core"), True),
         (text(20, 20, SCALED), False),  # all store the same
         (text(9, 2, FILLED, "core", "1.0 * core"), True),
         (text(7, 7, WAITED), False),

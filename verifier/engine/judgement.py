@@ -87,13 +87,7 @@ def judgement(case: Case) -> Outcome:
         job = case.job
         writer = Assertions(job.module, job.definition, job.enclosing, unit.api, names, length)
         condition = writer.added(condition)
-    teller = _Teller(found, condition, parts, advice, case)
-    problems: list[report.Diagnostic] = []
-    with clock.until(Share.REPORT):
-        for position in teller.positions:
-            problems.append(teller.problem(position, found.discharger.smallest))
-    for position in teller.positions[len(problems) :]:  # nothing that was found is lost
-        problems.append(teller.problem(position, lambda verdict: verdict))
+    problems = _Teller(found, condition, parts, advice, case).problems()
     late = _late(found.verdicts, clock, unit)
     if precondition.UNMET in condition.undecided:
         entry = unit.entry
@@ -169,14 +163,23 @@ class _Teller:
         self._found, self._condition, self._parts = found, condition, parts
         self._advice, self._case = advice, case
         self._fixer = Fixer(case.project, case.unit.api)
-        #: of the verdicts that have something to tell
-        self.positions = [
+
+    def problems(self) -> list[report.Diagnostic]:
+        """One for each verdict that has something to tell, whatever the time says."""
+        found: list[report.Diagnostic] = []
+        positions = [
             position
-            for position, verdict in enumerate(found.verdicts)
+            for position, verdict in enumerate(self._found.verdicts)
             if verdict.kind not in (VerdictKind.PROVED, VerdictKind.GATHERED) and not verdict.late
         ]
+        with self._case.clock.until(Share.REPORT):
+            for position in positions:
+                found.append(self._problem(position, self._found.discharger.smallest))
+        for position in positions[len(found) :]:
+            found.append(self._problem(position, lambda verdict: verdict))
+        return found
 
-    def problem(self, position: int, smallest: Callable[[Verdict], Verdict]) -> report.Diagnostic:
+    def _problem(self, position: int, smallest: Callable[[Verdict], Verdict]) -> report.Diagnostic:
         """The finding of one of them, with the ``smallest`` of its counterexamples."""
         verdict = self._found.verdicts[position]
         part = position in self._parts

@@ -7,7 +7,8 @@ Decided from the text alone, by what the file imports and which functions and ke
    one is the fallback of the other). Each distinct use is a call by name with what it gives, a jit
    keyword, or the name of an API; a generation *rejects* it when its tables lack the name or a
    keyword, or demand what is not given, or is None. The generation that rejects fewest uses wins.
-3. Among equals, 0.3 is taken if it is one of them: it is the first generation that all later ones
+3. Among equals those come first that lack fewest of the members that are asked of what may be a
+   tensor. Then 0.3 is taken if it is one of them: it is the first generation that all later ones
    extend, and code written for 0.2 gives itself away (it passes ``dtype=`` to instructions, or
    ``platform_target=`` to ``jit``). If 0.3 is not among them, the oldest is.
 
@@ -75,7 +76,8 @@ class Features(Struct, frozen=True):
     ``imports``: dotted names that are imported, ``from a.b import c`` as ``a.b`` and ``a.b.c``.
     ``jit_keywords``: keywords given to ``nki.jit``. ``uses``: calls of API functions. ``names``:
     API names that are mentioned, called or not. ``members``: what is asked of tensors, as
-    :data:`names.MEMBERS` has it.
+    :data:`names.MEMBERS` has it; ``perhaps``: of what may be a tensor, such as the parameter of a
+    helper.
     """
 
     imports: frozenset[str]
@@ -83,6 +85,7 @@ class Features(Struct, frozen=True):
     uses: frozenset[Use] = frozenset()
     names: frozenset[str] = frozenset()
     members: frozenset[str] = frozenset()
+    perhaps: frozenset[str] = frozenset()
 
 
 def generations_of(tree: ast.AST) -> Callable[[str], str]:
@@ -141,6 +144,7 @@ def _features(tree: ast.AST, package: str, known: Imported) -> Features:
         frozenset(uses),
         frozenset(mentioned),
         frozenset(members),
+        frozenset(_perhaps(tree, aliases) - members),
     )
 
 
@@ -163,7 +167,7 @@ def _members(function: ast.FunctionDef, aliases: Mapping[str, str]) -> set[str]:
                 tensors |= {t.id for t in node.targets if isinstance(t, ast.Name)}
     found: set[str] = set()
     for node in asked:
-        owner = node.value.value if isinstance(node.value, ast.Subscript) else node.value
+        owner = _viewed(node.value)
         if not isinstance(owner, ast.Name) or owner.id not in tensors:
             continue
         found.add(node.attr)
@@ -171,6 +175,37 @@ def _members(function: ast.FunctionDef, aliases: Mapping[str, str]) -> set[str]:
         if call is not None:
             found |= {f"{node.attr}.{k.arg}" for k in call.keywords}
     return found & names.MEMBERS.keys()
+
+
+def _viewed(node: ast.expr) -> ast.expr:
+    """The tensor that a chain of slices and views begins with: ``t`` of ``t[0:8].reshape(s)``."""
+    while True:
+        if isinstance(node, ast.Subscript):
+            node = node.value
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            if node.func.attr != "reshape" and node.func.attr not in names.MEMBERS:
+                return node
+            node = node.func.value
+        else:
+            return node
+
+
+def _perhaps(tree: ast.AST, aliases: Collection[str]) -> set[str]:
+    """What is asked of what may be a tensor: no class of the file has a thing of that name."""
+    asked = {
+        node.attr
+        for node in nodes.walk(tree)
+        if isinstance(node, ast.Attribute)
+        and not (isinstance(node.value, ast.Name) and node.value.id in aliases)
+    }
+    own = {
+        part.name
+        for node in nodes.walk(tree)
+        if isinstance(node, ast.ClassDef)
+        for part in node.body
+        if isinstance(part, ast.FunctionDef)
+    }
+    return (asked & names.MEMBERS.keys()) - own
 
 
 def _use(name: str, call: ast.Call) -> Use:
@@ -289,6 +324,8 @@ def infer_generation(features: Features) -> str:
     rejected = {g: _rejections(features, g) for g in candidates}
     fewest = min(rejected.values())
     best = [g for g in candidates if rejected[g] == fewest]
+    doubted = {g: sum(not names.member_in(n, g) for n in features.perhaps) for g in best}
+    best = [g for g in best if doubted[g] == min(doubted.values())]
     return DEFAULT if DEFAULT in best else best[0]
 
 
