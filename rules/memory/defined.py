@@ -102,6 +102,19 @@ class Flow(Struct):
             flow._known(first, _EXACTLY, 2 * _ROUNDS)
         return flow
 
+    def comes_round(self, access: Access) -> bool:
+        """Whether an operation reads what it writes, by way of others in its loops, too."""
+        todo, seen = [access.operation], {id(access.view.storage)}
+        for operation in todo:
+            for _, view in operation.reads:
+                if view.storage is access.view.storage:
+                    return True
+                if id(view.storage) not in seen:
+                    seen.add(id(view.storage))
+                    writes = [write.access for write in self.writes.get(id(view.storage), ())]
+                    todo += [w.operation for w in writes if common_loops(w.loops, access.loops)]
+        return False
+
     def _known(self, first: dict[int, list[Read]], exactly: int, rounds: int) -> bool:
         """Whether some round finds no less than was taken of what comes round.
 
@@ -282,11 +295,6 @@ class Flow(Struct):
 
     def known(self, write: Write) -> Ranges:
         return self.ways.ranges(write.access)
-
-
-def _goes_on(access: Access) -> bool:
-    """Whether the operation reads what it writes, as sums that are carried on do."""
-    return any(view.storage is access.view.storage for _, view in access.operation.reads)
 
 
 def _is_of(read: Read, operands: Operands) -> bool:
@@ -626,7 +634,7 @@ class _Definition(Struct):
         ways: list[Copy] = []
         sure = True
         for write in writes:
-            if write.access is undone.access and _goes_on(write.access):
+            if write.access is undone.access and self.flow.comes_round(write.access):
                 continue  # what it leaves undefined in one round it does in the next one too
             if write.partial:  # it may set it
                 sure = sure and not any(between(write.access, way, level, access))

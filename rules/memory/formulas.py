@@ -107,7 +107,7 @@ class Ranges:
         cases = list(dict.fromkeys(case for case in cases if case is not E.FALSE))
         if len(cases) < 2 or E.TRUE in cases:
             return E.or_(*cases)
-        cases = _widest([case for case in cases if not self._excluded(case)])
+        cases = _widest(cases)
         if len(cases) < 2:
             return E.or_(*cases)
         parts = [conjuncts(case) for case in cases]
@@ -116,14 +116,6 @@ class Ranges:
         if any(E.not_(rest) in rests for rest in rests) or self._adjoin(rests):
             return E.and_(*shared)
         return E.and_(*shared, E.or_(*rests))
-
-    def _excluded(self, case: Bool) -> bool:
-        """Whether what is known says the contrary of a part of it."""
-        return any(
-            self.known.decide(E.not_(part)) is True
-            for part in conjuncts(case)
-            if part.kind not in E.JUNCTIONS
-        )
 
     def _adjoin(self, cases: list[Bool]) -> bool:
         """Whether the cases say that something is 0, or 1, ..., or more; or less, if it may be."""
