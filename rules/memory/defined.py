@@ -57,6 +57,8 @@ Operands: TypeAlias = Collection[tuple[int, str]]
 
 #: parts of a formula that is carried on
 _LARGEST = 64
+#: writes to a tile, none of them under a condition, that are held against each other
+_FEW = 4
 #: how often a trace is gone through in order to know what comes round in its loops
 _ROUNDS = 4
 #: and how often of these before less is taken than was found
@@ -629,6 +631,8 @@ class _Definition(Struct):
         :meth:`_set_again` says what does so behind each of them, this one what does behind some.
         """
         access, writes = self.read.access, self._writes
+        if len(writes) > _FEW and not any(write.access.path for write in writes):
+            return found  # what all iterations do, and often, :meth:`_set_again` says
         if level is None:
             level = common_loops(undone.access.loops, access.loops)
         ways: list[Copy] = []
