@@ -32,7 +32,7 @@ def lost_results(trace: Trace, chip: Chip) -> Iterable[Check]:
             continue
         for write in uses.writes:
             if _is_result(write):
-                by_place.setdefault(write.span, []).append(_lost(write, uses))
+                by_place.setdefault(write.span, []).append(_lost(write, uses, trace))
     for found in by_place.values():
         sure = [check for check in found if check is not None]
         # where one of several rounds or calls makes something that is used, the others may be idle
@@ -46,7 +46,7 @@ def _is_result(write: Access) -> bool:
     return is_device(op) and bool(op.reads) and len(op.writes) == 1
 
 
-def _lost(write: Access, uses: Uses) -> Check | None:
+def _lost(write: Access, uses: Uses, trace: Trace) -> Check | None:
     """A finding where the next access of the tensor fills all of the result again."""
     accesses = sorted((*uses.writes, *uses.reads, *uses.targets), key=lambda a: a.order)
     after = [access for access in accesses if access.order > write.order]
@@ -60,7 +60,7 @@ def _lost(write: Access, uses: Uses) -> Check | None:
     certain = all(id(condition) in held for condition in (*later.path, *later.given))
     if not certain or later.loops != write.loops or tensor(later.view) != tensor(write.view):
         return None
-    if not contains(later.view, write.view) or _again(write.operation, later.operation):
+    if not contains(later.view, write.view) or _again(write.operation, later.operation, trace):
         return None
     name = write.view.storage.name
     return Check(
@@ -77,8 +77,8 @@ def _lost(write: Access, uses: Uses) -> Check | None:
     )
 
 
-def _again(first: Operation, second: Operation) -> bool:
-    """Whether the very same is done twice."""
+def _again(first: Operation, second: Operation, trace: Trace) -> bool:
+    """Whether the very same is done twice, of the same data."""
     if first.name != second.name or len(first.reads) != len(second.reads):
         return False
     plain = [
@@ -88,10 +88,16 @@ def _again(first: Operation, second: Operation) -> bool:
     if plain[0] != plain[1]:
         return False
     pairs: Iterator[bool] = (
-        role == other and same_elements(one, two) is not None
+        role == other
+        and tensor(one) == tensor(two)
+        and one.storage is two.storage
+        and same_elements(one, two) is not None
         for (role, one), (other, two) in zip(first.reads, second.reads, strict=True)
     )
-    return all(pairs)
+    sources = {id(view.storage) for _, view in first.reads}
+    between = (op for op in trace.operations if first.order < op.order < second.order)
+    anew = any(id(view.storage) in sources for op in between for _, view in op.writes)
+    return not anew and all(pairs)
 
 
 _OF_THE_TEXT: Final = replace(REFUSED, why="whether anything reads a result is asked of the text")

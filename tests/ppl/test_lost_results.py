@@ -26,6 +26,7 @@ def kernel(out_ptr, x_ptr, steps):
 """
 _LOAD = "pl.dma.load(a, x_all.sub_view([1, 32, 1, 64], [{}, 0, 0, 0]))\n"
 _SUM = "pl.tiu.fadd(total, total, a)\n"
+_TWICE = "pl.tiu.fmul(total, a, 2.0)\n"
 _HALF = "total.sub_view([1, 32, 1, 32], [0, 0, 0, {}])"
 
 
@@ -44,6 +45,8 @@ _LOST = [
     _LOAD.format(0) + "pl.tiu.fmul(total, a, 2.0)\npl.tiu.zero(total)",
     _LOAD.format(0) + _LOAD.format(1) + _SUM,
     _LOAD.format(0) + "pl.tiu.fmul(total, a, 2.0)\npl.tiu.fmul(total, a, 3.0)",
+    # of the same source, which is loaded anew in between
+    _LOAD.format(0) + f"{_TWICE}{_LOAD.format(1)}{_TWICE}",
     # of a part, by more than it
     _LOAD.format(0) + f"pl.tiu.move({_HALF.format(32)}, {_HALF.format(0)})\npl.tiu.zero(total)",
 ]
@@ -76,3 +79,31 @@ def test_a_run_tells_of_it(tmp_path: Path, body: str, lost: bool) -> None:
     file.write_text(_text(body), encoding="utf-8")
     tensors = ["--arg=out_ptr=fp16[1,32,1,64]", "--arg=x_ptr=fp16[3,32,1,64]"]
     assert main(["run", f"{file}::kernel", *tensors, "--arg=steps=3"]) == lost
+
+
+def test_two_tensors_of_one_shape_are_not_the_very_same(tmp_path: Path) -> None:
+    text = """\
+import ppl
+import ppl.language as pl
+
+
+# tilelint: contract (out_ptr: fp32[48, 30], a_ptr: fp32[48, 30], b_ptr: fp32[48, 30])
+@ppl.jit
+def squared(out_ptr, a_ptr, b_ptr):
+    shape = [1, 48, 1, 30]
+    t = pl.make_tensor(shape, pl.float32)
+    u = pl.make_tensor(shape, pl.float32)
+    product = pl.make_tensor(shape, pl.float32)
+    a_all = pl.gtensor(shape, pl.GLOBAL, a_ptr)
+    b_all = pl.gtensor(shape, pl.GLOBAL, b_ptr)
+    out_all = pl.gtensor(shape, pl.GLOBAL, out_ptr)
+    pl.tiu.zero(u)
+    pl.dma.load(t, a_all)
+    pl.dma.load({second}, b_all)
+    pl.tiu.fmul(product, t, u)
+    pl.dma.store(out_all, product)
+"""
+    for second, status in (("t", "violated"), ("u", "verified")):
+        result = check(tmp_path, text.replace("{second}", second), "bm1684x")
+        assert [k.status for k in result.kernels] == [status]
+        assert [d.rule for d in result.diagnostics] == ["ppl-lost-result"] * (second == "t")

@@ -230,3 +230,40 @@ def test_a_run_says_how_many_cores_it_was_on(
     assert found.exit_code == 0 and told in found.output, found.output
     assert ("--grid 1,8 does" in found.output) is alone
     assert ("output-not-written" in found.output) is ("warning" in told)
+
+
+@pytest.mark.parametrize("width", [1, 1024])
+def test_what_breaks_for_other_sizes_is_not_told_of_these(tmp_path: Path, width: int) -> None:
+    """For 1025 columns, which the contract admits, the second load reaches into the first one."""
+    path = tmp_path / "added.py"
+    path.write_text(
+        """\
+from dataclasses import dataclass
+
+import okk
+
+
+@dataclass
+class Params:
+    w: int
+    c: okk.SystemAddr
+    a: okk.SystemAddr
+    b: okk.SystemAddr
+
+
+# tilelint: contract (c: fp32[64, W], a: fp32[64, W], b: fp32[64, W], w: W) where W <= 1025
+@okk.kernel(Params)
+def added(args):
+    okk.initialize()
+    shape = okk.dim4(1, 64, 1, args.w)
+    okk.gdma_32bit_cpy_S2L(0, args.a, shape, None, None)
+    okk.gdma_32bit_cpy_S2L(4096, args.b, shape, None, None)
+    okk.bdc_add(16384, 0, 4096, shape, None, None, None)
+    okk.gdma_32bit_cpy_L2S(args.c, 16384, shape, None, None)
+    okk.poll()
+""",
+        encoding="utf-8",
+    )
+    tensors = [f"--arg={name}=fp32[64,{width}]" for name in "cab"]
+    found = run(f"{path}::added", *tensors, f"--arg=w={width}")
+    assert found.exit_code == 0, found.output

@@ -419,7 +419,8 @@ class ConcreteMachine(Numbering):
             for check in monitor.judge(event, self.hardware):
                 said |= check.predicate is not E.TRUE
                 if monitor.meant and rule.id != self.options.about:
-                    self.doubts.append(self._diagnosed(rule, check))
+                    if findings.holds(check.predicate, check.given) is False:
+                        self.doubts.append(self._diagnosed(rule, check))
                 else:
                     self.judge(rule, check)
         return said
