@@ -94,10 +94,11 @@ def _again(first: Operation, second: Operation, trace: Trace) -> bool:
         and same_elements(one, two) is not None
         for (role, one), (other, two) in zip(first.reads, second.reads, strict=True)
     )
+    if not all(pairs):
+        return False
     sources = {id(view.storage) for _, view in first.reads}
     between = (op for op in trace.operations if first.order < op.order < second.order)
-    anew = any(id(view.storage) in sources for op in between for _, view in op.writes)
-    return not anew and all(pairs)
+    return not any(id(view.storage) in sources for op in between for _, view in op.writes)
 
 
 _OF_THE_TEXT: Final = replace(REFUSED, why="whether anything reads a result is asked of the text")

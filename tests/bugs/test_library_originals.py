@@ -8,7 +8,6 @@ that they call are asked about by name, with inputs on which the fault shows.
 from __future__ import annotations
 
 import io
-import os
 import subprocess
 import tarfile
 from dataclasses import dataclass
@@ -16,16 +15,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.bugs.support import clone, needs_clone
 from verifier.engine import analyze_file
 from verifier.report.model import Diagnostic, FileRequest
 
-_CORPUS = os.environ.get("TILELINT_CORPUS")
-_CLONE = Path(_CORPUS) / "nki-library" if _CORPUS else None
-
-pytestmark = pytest.mark.skipif(
-    _CLONE is None or not _CLONE.is_dir(),
-    reason="set TILELINT_CORPUS to a directory of clones that has nki-library with its history",
-)
+_CLONE = clone("nki-library")
+pytestmark = needs_clone("nki-library")
 
 
 @dataclass(frozen=True, slots=True)

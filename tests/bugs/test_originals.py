@@ -6,7 +6,6 @@ Files are read with ``git show`` into a temporary folder; the clones are left as
 
 from __future__ import annotations
 
-import os
 import subprocess
 from dataclasses import dataclass
 from functools import cache
@@ -15,7 +14,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from tests.bugs.support import elements
+from tests.bugs.support import clone, elements, needs_clone
 from verifier.engine import analyze_file
 from verifier.report.model import Diagnostic, FileRequest
 
@@ -24,13 +23,8 @@ _MATMUL = f"{_FOLDER}/matrix_multiplication/matrix_multiplication_nki_kernels.py
 _POOL = f"{_FOLDER}/average_pool2d/average_pool2d_nki_kernels.py"
 _ATTENTION = f"{_FOLDER}/attention_fwd_performance/attention_kernels.py"
 
-_CORPUS = os.environ.get("TILELINT_CORPUS")
-_CLONE = Path(_CORPUS) / "nki-samples" if _CORPUS else None
-
-pytestmark = pytest.mark.skipif(
-    _CLONE is None or not _CLONE.is_dir(),
-    reason="set TILELINT_CORPUS to a directory of clones that has nki-samples with its history",
-)
+_CLONE = clone("nki-samples")
+pytestmark = needs_clone("nki-samples")
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,19 +13,12 @@ from verifier.hardware.targets import Target
 from verifier.symbolic import expr as E
 from verifier.symbolic.checks import Check
 from verifier.symbolic.trace import Operation
-from verifier.symbolic.values import Enumerator
 
 #: operators that compute, where 32 bits go through float32
 _ARITHMETIC: Final = frozenset({"add", "subtract", "multiply", "divide", "power"})
 
 
 # ------------------------------------------------------------------------------- precision
-
-
-def _is_named(operation: Operation) -> bool:
-    """Whether the call asks for an engine."""
-    asked = operation.value("engine")
-    return asked is not None and asked != Enumerator("engine", "unknown")
 
 
 def _wide_integers(operation: Operation, target: Target) -> Iterator[Check]:
@@ -38,7 +31,8 @@ def _wide_integers(operation: Operation, target: Target) -> Iterator[Check]:
     }
     tiles = [view for _, view in kit.tiles(operation)]
     chosen = not isinstance(kit.described(operation).engines.default, Engine)
-    if chosen and not _is_named(operation) and all(t.buffer is not Buffer.PSUM for t in tiles):
+    left = chosen and kit.engine(operation) is Engine.UNKNOWN
+    if left and all(tile.buffer is not Buffer.PSUM for tile in tiles):
         return  # whoever chooses by the operands sends such integers to GpSimd (NKI-TTN06)
     if not tiles or named.isdisjoint(_ARITHMETIC):
         return

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Final
 
 from verifier.dialects.binding import Bound
+from verifier.dialects.nki.emission import NO_NUMBER
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.machine import Call, Machine
-from verifier.symbolic.tensors import DType, View
-from verifier.symbolic.values import ApiRef, BufferValue, Enumerator, Managed, Opaque, Register
+from verifier.symbolic.tensors import View
+from verifier.symbolic.values import Managed, Opaque, Register
 
 RULE: Final = "device-loop"
 
@@ -104,14 +105,10 @@ def check_frozen(machine: Machine, bound: Bound) -> None:
     )
 
 
-#: what no register holds
-_NO_CONTENTS: Final = (View, ApiRef, BufferValue, DType, Enumerator, str)
-
-
 def check_moved(machine: Machine, bound: Bound) -> None:
     """What a register is given is a number or another register (NKI-REG02)."""
     source = bound.operands.get("src", bound.operands.get("imm"))
-    if source is None or not isinstance(source.value, _NO_CONTENTS):
+    if source is None or not isinstance(source.value, (View, *NO_NUMBER)):
         return
     tile = isinstance(source.value, View)
     machine.check(

@@ -42,8 +42,9 @@ from verifier.symbolic.values import (
 
 #: values that are certainly no tensor
 _NUMBERS = (Expr, Bool, int, float, bool)
-_NO_NUMBER = (str, DType, Enumerator, BufferValue, ApiRef)
-_NO_TENSOR = (*_NUMBERS, *_NO_NUMBER, IndexTensor, IndexMask)
+#: what is no number, whatever it is
+NO_NUMBER: Final = (str, DType, Enumerator, BufferValue, ApiRef)
+_NO_TENSOR = (*_NUMBERS, *NO_NUMBER, IndexTensor, IndexMask)
 
 #: what is a tile, or may be one
 _TILES = (Takes.TILE, Takes.VECTOR, Takes.TENSOR_OR_NUMBER)
@@ -416,7 +417,7 @@ def _gather_tile(
         gathered.operands[name] = operand
         return
     if vector and isinstance(operand.value, (*_NO_TENSOR, Opaque)):
-        if isinstance(operand.value, _NO_NUMBER):
+        if isinstance(operand.value, NO_NUMBER):
             _unfit(machine, operand, text, FALSE, role.takes)
         gathered.operands[name] = replace(operand, known=is_known(operand.value))
         return

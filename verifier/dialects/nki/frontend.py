@@ -6,6 +6,7 @@ is an error, though CPython, and with it the simulator, runs it.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -231,16 +232,15 @@ def _keys(definition: ir.FunctionDef) -> Iterator[ir.Expr]:
         and isinstance(node.iterable, ir.Call)
         and ir.last_name(node.iterable.func).endswith("range")
     }
-    bound = [node for node in nodes if isinstance(node, ir.Assign)]
-    names = [target.id for node in bound for target in node.targets if isinstance(target, ir.Name)]
-    dictionaries = {
-        target.id
-        for node in bound
+    bound = [
+        (target.id, node.value)
+        for node in nodes
+        if isinstance(node, ir.Assign)
         for target in node.targets
         if isinstance(target, ir.Name)
-        and names.count(target.id) == 1
-        and _is_dictionary(node.value)
-    }
+    ]
+    often = Counter(name for name, _ in bound)
+    dictionaries = {name for name, value in bound if often[name] == 1 and _is_dictionary(value)}
     for node in nodes:
         found: tuple[ir.Expr | None, ...] = ()
         if isinstance(node, ir.DictExpr):
