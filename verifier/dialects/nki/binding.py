@@ -100,7 +100,7 @@ def check_member(machine: Machine, name: str, span: Span) -> None:
     if names.member_in(name, machine.api):
         return
     method, _, keyword = name.partition(".")
-    what = f"`{method}` of tensors" if not keyword else f"`{keyword}=` of `reshape`"
+    what = f"`{method}` of tensors" if not keyword else f"`{keyword}=` of `{method}`"
     facts: tuple[str, ...] = ("M113",) if keyword else ("M039",)
     if not keyword and names.MEMBERS[name][0]:
         facts = ("M114", "G12")
