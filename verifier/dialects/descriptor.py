@@ -66,12 +66,12 @@ class Misuse(Protocol):
 
 
 Launches: TypeAlias = Callable[
-    [Sequence[ast.stmt], str, str, Hardware, Collection[str] | None], Iterable[Misuse]
+    [tuple[ast.stmt, ...], str, str, Hardware, Collection[str] | None], Iterable[Misuse]
 ]
 
 
 def _launches_well(
-    statements: Sequence[ast.stmt],
+    statements: tuple[ast.stmt, ...],
     kernel: str,
     generation: str,
     target: Hardware,

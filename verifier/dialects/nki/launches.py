@@ -8,7 +8,8 @@ alike: what functions of the module bind anew is not looked at again.
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator, Sequence
+import functools
+from collections.abc import Collection, Iterator
 from typing import Final, NamedTuple
 
 from verifier.dialects.nki.versions import newer
@@ -33,7 +34,7 @@ _SCHEDULED: Final = "with_schedule"
 
 
 def problems(
-    statements: Sequence[ast.stmt],
+    statements: tuple[ast.stmt, ...],
     kernel: str,
     generation: str,
     target: Hardware,
@@ -65,23 +66,17 @@ class _Found(NamedTuple):
     rebound: frozenset[str]
 
 
-#: of the file that was asked for last, of which there is one kernel after the other
-_last: tuple[Sequence[ast.stmt], _Found] | None = None
-
-
-def _found(statements: Sequence[ast.stmt]) -> _Found:
-    global _last
-    if _last is None or _last[0] is not statements:
-        calls, rebound = [], set()
-        for statement in statements:
-            for node in nodes.walk(statement):
-                if isinstance(node, ast.Call):
-                    if isinstance(node.func, (ast.Subscript, ast.Attribute)):
-                        calls.append(node)
-                elif isinstance(node, ast.Global):
-                    rebound.update(node.names)
-        _last = (statements, _Found(tuple(calls), frozenset(rebound)))
-    return _last[1]
+@functools.lru_cache(maxsize=1)  # the kernels of a file are asked about one after the other
+def _found(statements: tuple[ast.stmt, ...]) -> _Found:
+    calls, rebound = [], set()
+    for statement in statements:
+        for node in nodes.walk(statement):
+            if isinstance(node, ast.Call):
+                if isinstance(node.func, (ast.Subscript, ast.Attribute)):
+                    calls.append(node)
+            elif isinstance(node, ast.Global):
+                rebound.update(node.names)
+    return _Found(tuple(calls), frozenset(rebound))
 
 
 def _is(node: ast.expr, kernel: str) -> bool:
@@ -129,7 +124,7 @@ def _schedule(edges: ast.expr, kernel: str, names: Collection[str]) -> Iterator[
 
 
 def _stale(
-    statements: Sequence[ast.stmt], rebound: Collection[str], kernel: str
+    statements: tuple[ast.stmt, ...], rebound: Collection[str], kernel: str
 ) -> Iterator[Problem]:
     """Names of the module that its functions bind anew, where a kernel reads them (NKI-G40)."""
     if not rebound:

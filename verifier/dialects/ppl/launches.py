@@ -52,7 +52,7 @@ def _number_of(count: int, what: str) -> str:
 
 
 def problems(
-    statements: Sequence[ast.stmt],
+    statements: tuple[ast.stmt, ...],
     kernel: str,
     generation: str,
     target: Hardware,
