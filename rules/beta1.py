@@ -210,7 +210,13 @@ tile[...] = nl.load(x)
 nl.store(out, nl.load(x) + tile)
 """
 
+_REPEATED: Final = """
+a = nl.load(x)
+nl.store(out, nisa.tensor_tensor(a, a[:, 3:$], op=nl.add))
+"""
+
 TWINS: Final[Mapping[str, tuple[Twin, ...]]] = {
+    "free-size-mismatch": (_both("TTN01", _REPEATED, "5", "4"),),
     "beta1-index-rank": (_both("E01", _RANK, "", "[:, None]"),),
     "operand-dtype": (
         _twin("E02", _activated("bias", "int8"), _activated("bias", "bfloat16")),

@@ -126,6 +126,10 @@ def _free_size_mismatch(op: Operation, target: Target) -> Iterator[Check]:
         column = stream.column if view.free is E.const(1) else ""
         fits, text = E.eq(view.free, reference.free), f"{role} free size == {name} free size"
         message = f"{role} and {name} have different numbers of elements per partition"
+        if stream.column and op.generation.fits_tiles:
+            repeats = kit.broadcastable(view.shape[1:], reference.shape[1:])
+            fits = E.or_(fits, E.eq(view.free, 1), repeats)
+            text = f"{role} free size == {name} free size, or {role} is repeated"
         if stream.alike:
             fits = E.and_(fits, kit.same_shape(view.shape[1:], reference.shape[1:]))
             text, message = (
@@ -157,14 +161,15 @@ register(
         reason=(
             "Operands stream through a lane element by element, each along its own access pattern. "
             "Ranks may differ, but the patterns have to end together: there is no broadcast of one "
-            "column, and what is left over of a longer operand is not defined. Tail tiles are the "
-            "usual cause."
+            "column (but in Beta 1, whose compiler repeats it), and what is left over of a longer "
+            "operand is not defined. Tail tiles are the usual cause."
         ),
         facts=("TTN09",),
         on=On.OPERATION,
         enforces=_stream_facts,
         check=_free_size_mismatch,
         sources=("NKI ISA, tile size of each instruction",),
+        twins=TWINS["free-size-mismatch"],
         failing="""\
 import nki
 import nki.isa as nisa

@@ -155,6 +155,21 @@ class Like(Struct, frozen=True):
         return found if found is not None else DType.named("float32")
 
 
+class Paired(Like, frozen=True):
+    """The shape of two tiles that stream together: of the second where the first is a column.
+
+    One of fewer elements is repeated (NKI-TTN09 recommends otherwise).
+    """
+
+    def of(self, reader: Reader, operands: Mapping[str, Operand], span: Span) -> Made | None:
+        made = super().of(reader, operands, span)
+        first, second = (_view(operands, role) for role in self.roles)
+        if made is None or first is None or second is None or first.rank == second.rank:
+            return made
+        column = reader.decide(E.eq(first.free, 1)) is True
+        return Made(second.shape if column else first.shape, made.dtype)
+
+
 class LikeFirst(Struct, frozen=True):
     """What the first tile is."""
 

@@ -44,7 +44,7 @@ from verifier.dialects.nki.isa.shared import (
     words,
     written,
 )
-from verifier.dialects.nki.results import Like, Shaped
+from verifier.dialects.nki.results import Like, Paired, Shaped
 from verifier.hardware import dtypes as dt
 from verifier.hardware.capabilities import Capability
 from verifier.hardware.engines import Engine
@@ -162,7 +162,7 @@ TENSOR_TENSOR: Final = Instruction(
     one_psum_input=("data1", "data2", "NKI-TTN02"),
     indirection=indirect("dst data1", "data1", engines="gpsimd vector"),
     footprint=Footprint(reads=(streamed("data1"), streamed("data2")), writes=written("dst")),
-    result=Like(("data1",)),
+    result=Paired(("data1", "data2")),
 )
 
 _IN_FLOAT32: Final = Since("0.2", "NKI-TSC06")

@@ -313,10 +313,16 @@ def _along(to: View, own: list[int]) -> _Pairs | None:
 
 
 def _paired(view: View, to: View) -> _Pairs | None:
-    """The axes that are not of size 1, in order; else by NumPy's rule, from the last."""
+    """The axes that are not of size 1, in order; else by NumPy's rule, from the last.
+
+    One element per partition goes along with all of that partition.
+    """
     wide = _wide(view)
     found = _along(to, wide)
     gap = to.rank - view.rank
+    if found is None and gap > 0 and wide == [0]:
+        if E.eq(view.shape[0], to.shape[0]) is not E.FALSE:
+            return [(0, 0)]
     if found is None and gap >= 0:
         found = [(k, k + gap) for k in wide]
     return found
