@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from tests.python.support import execute, machine, program_for, right_or_unknown
 from tests.sweeps import examples
+from verifier.engine.analysis import analyze_source
 from verifier.symbolic import expr as E
 from verifier.symbolic.python import whiles
 from verifier.symbolic.trace import LedgerKind
@@ -69,6 +70,36 @@ def test_closed_forms(name: str) -> None:
     program_for(CLOSED[name], RANGES)
 
 
+SEARCHED = {
+    "doubled": "k = 1\nwhile k < n: k *= 2\nresult = k",
+    "tripled from an input": "k, c = m, 0\nwhile k * 2 <= n: k, c = 3 * k, c + 1\nresult = (k, c)",
+    "a root": "k = n\nwhile k * k > n: k -= 1\nresult = k",
+    "a divisor from below": "k = 1\nwhile (n + m) % k or k < m: k += 1\nresult = k",
+    "halved": "k = n\nwhile k * m > 3: k //= 2\nresult = k",
+    "halved, rounded up": "k, c = n, 0\nwhile k > m: k, c = -(-k // 2), c + 1\nresult = (k, c)",
+}
+
+
+@pytest.mark.parametrize("name", SEARCHED)
+def test_the_first_number_of_many(name: str) -> None:
+    vm = machine()
+    outcome = execute(vm, SEARCHED[name], n=E.symbol("n", 1), m=E.symbol("m", 1, 12))
+    assert not vm.trace.ledger and not outcome.ended
+    values = outcome.value if isinstance(outcome.value, tuple) else (outcome.value,)
+    for n, m in ((1, 1), (7, 2), (12, 12), (64, 3), (65, 5), (97, 1)):
+        names: dict[str, object] = {"n": n, "m": m}
+        exec(SEARCHED[name], names)
+        wanted = names["result"] if isinstance(names["result"], tuple) else (names["result"],)
+        told = [E.evaluate(v, {"n": n, "m": m}) for v in values if isinstance(v, E.Expr)]
+        assert (*told,) == wanted
+
+
+def test_a_number_that_may_not_be_there_is_not_looked_for() -> None:
+    vm = machine()
+    execute(vm, "k = n\nwhile k % m != 1: k += m\nresult = k", n=E.symbol("n"), m=E.symbol("m"))
+    assert any(entry.kind is LedgerKind.HAVOC for entry in vm.trace.ledger)
+
+
 TESTS = ("k < n", "k <= n", "k != n", "n - k > 0", "k < n and k < 4", "k * 2 < n", "not k >= n")
 STEPS = (
     "k += 1",
@@ -110,3 +141,33 @@ def test_a_loop_that_does_not_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(whiles, "LIMIT", 50)
     outcome = execute(machine(), "while True: pass\nresult = 1\n")
     assert outcome.ended or outcome.skipped
+
+
+PACKED = """
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def pack(x):
+    heads, size, columns = x.shape
+    assert {demand}
+    group = heads
+    while heads % group or group * size > 128:
+        group -= 1
+    out = nl.ndarray((group * size, 24), dtype=nl.bfloat16, buffer=nl.shared_hbm)
+    t = nl.ndarray((group * size, 24), dtype=nl.bfloat16, buffer=nl.sbuf)
+    nisa.memset(t, value=0.0)
+    nisa.dma_copy(dst=out, src=t)
+    return out
+"""
+
+
+def test_what_a_search_runs_into_is_seen() -> None:
+    asked = analyze_source(PACKED.format(demand="size <= 128"))
+    (free,) = analyze_source(PACKED.format(demand="size > 0")).diagnostics
+    assert not asked.diagnostics, asked.diagnostics
+    assert free.rule == "division-by-zero" and free.counterexample is not None
+    shape = free.counterexample["x.shape"]
+    assert isinstance(shape, list) and shape[1] == 129

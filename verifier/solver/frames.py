@@ -166,6 +166,10 @@ class Frame(Struct):
             self.learn_atoms(atom.other)
         elif isinstance(atom, E.Table):
             self.learn_atoms(atom.index)
+        elif isinstance(atom, E.Power):  # above its exponent, whatever that is
+            self.learn_atoms(atom.exponent)
+            lower = P.add_scaled(P.from_expr(atom.exponent), {(atom,): 1}, -1)
+            self._add_le(P.add_scaled(lower, {UNIT: 1}, 1))
 
     def _learn_quotient(self, atom: E.Div) -> bool:
         """``den * q <= num <= den * q + den - 1``, once ``den`` is known to be positive."""
@@ -317,6 +321,10 @@ class Frame(Struct):
                 self.contradictory = True
                 return
             lo, hi = min(results), max(results)
+        elif isinstance(atom, E.Power):
+            least, most = self.interval(P.from_expr(atom.exponent))
+            lo = None if least is None else E.bounds(E.power(atom.base, least))[0]
+            hi = None if most is None else E.bounds(E.power(atom.base, most))[1]
         if hi is not None:
             self._set_bound(atom, 1, hi)
         if lo is not None:

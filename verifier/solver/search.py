@@ -33,7 +33,7 @@ _CALLED = "(v, m)"
 #: texts whose code is kept
 _KEPT = 4096
 #: what a term without a value raises
-_UNDEFINED = (ZeroDivisionError, KeyError, RecursionError)
+_UNDEFINED = (ZeroDivisionError, KeyError, RecursionError, E.EvaluationError)
 
 #: by the number of a symbol or :func:`flag_key` of a flag
 Values = dict["int | str", int]
@@ -378,6 +378,13 @@ def _is_linear(expr: Expr, sym: Sym) -> bool:
     return True
 
 
+def _power(base: int, exponent: int) -> int:
+    """A power of a number, rounded down."""
+    if exponent > E.LARGEST_EXPONENT:
+        raise KeyError(exponent)
+    return base**exponent if exponent >= 0 else 0
+
+
 @lru_cache(maxsize=_KEPT)
 def _compiled(text: str, mode: str) -> CodeType:
     """The code of a text: symbols of small numbers are compared alike in one kernel and another."""
@@ -443,9 +450,26 @@ class _Writer:
         if isinstance(atom, E.Ite):
             test = self._formula(atom.test)
             return f"({self._integer(atom.then)} if {test} else {self._integer(atom.other)})"
+        if isinstance(atom, E.Power):
+            self._scope["power"] = _power
+            return f"power({atom.base},{self._integer(atom.exponent)})"
+        if isinstance(atom, E.Least):
+            return self._least(atom)
         assert isinstance(atom, E.Table)
         self._scope[f"table{atom.id}"] = dict(atom.values).__getitem__
         return f"table{atom.id}({self._integer(atom.index)})"
+
+    def _least(self, atom: E.Least) -> str:
+        """Looked for by what says what terms are: each number is a question of its own."""
+        number, symbols, flags = E.from_atom(atom), E.atom_free(atom), atom.test.flags()
+
+        def found(values: Values) -> int:
+            env: Model = {symbol.name: values[symbol.id] for symbol in symbols}
+            env.update((name, bool(values[flag_key(name)])) for name in flags)
+            return int(E.evaluate(number, env))
+
+        self._scope[f"least{atom.id}"] = found
+        return f"least{atom.id}(v)"
 
     def _formula(self, term: Bool) -> str:
         return self._part(term, partial(self._written, term))

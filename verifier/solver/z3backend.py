@@ -24,6 +24,9 @@ from verifier.symbolic.expr import TRUE, Atom, Bool, Expr, Sym
 DEFAULT_RLIMIT = 400_000
 _BACKSTOP_MS = 3_000  # wall clock; reached only if rlimit misjudges a step
 
+#: powers that Z3 is told one by one
+_POWERS = 5
+
 _Term = TypeVar("_Term")
 
 #: values that satisfy all of a question, made of such that satisfy most of it
@@ -250,6 +253,10 @@ class _Translator:
         elif isinstance(atom, E.Table):
             index = self._expr(atom.index)
             yield z3.Or([index == key for key, _ in atom.values])
+        elif isinstance(atom, E.Power):
+            yield from self._powers(atom)
+        elif isinstance(atom, E.Least):
+            yield self.atom(atom) >= 0
         elif isinstance(atom, E.Div) and not _by_positive_number(atom):
             # floor division, exactly; Z3's own rounds otherwise for negative divisors
             den = self._expr(atom.den)
@@ -264,6 +271,16 @@ class _Translator:
             parts = parts_of_equal_size(atom)
             if parts is not None:
                 yield self._bool(parts)
+
+    def _powers(self, atom: E.Power) -> Iterator[z3.BoolRef]:
+        """The first powers of a number, and what holds of all others."""
+        base, exponent, value = atom.base, self._expr(atom.exponent), self.atom(atom)
+        yield z3.Implies(exponent < 0, value == 0)
+        for k in range(_POWERS):
+            yield z3.Implies(exponent == k, value == base**k)
+        more = base**_POWERS
+        yield z3.Implies(exponent >= _POWERS, z3.And(value >= more * (exponent - _POWERS + 1)))
+        yield z3.Implies(exponent >= _POWERS, value % more == 0)
 
     def atom(self, atom: Atom) -> z3.ArithRef:
         found = self._atoms.get(atom)
@@ -280,6 +297,8 @@ class _Translator:
 
     def _build(self, atom: Atom) -> z3.ArithRef:
         if isinstance(atom, Sym):
+            return self._variable(z3.Int)
+        if isinstance(atom, (E.Power, E.Least)):
             return self._variable(z3.Int)
         if isinstance(atom, E.Div):
             if _by_positive_number(atom):

@@ -17,7 +17,19 @@ from msgspec import Struct
 
 from verifier.symbolic import expr as E
 from verifier.symbolic.equivalent import equivalent
-from verifier.symbolic.expr import Atom, Bool, BoolKind, Div, Expr, Extremum, Ite, Sym, Table
+from verifier.symbolic.expr import (
+    Atom,
+    Bool,
+    BoolKind,
+    Div,
+    Expr,
+    Extremum,
+    Ite,
+    Least,
+    Power,
+    Sym,
+    Table,
+)
 
 _SUM: Final = 1  # binding strengths: what may stand inside without parentheses
 _QUOTIENT: Final = 2  # ``a // b`` and ``a % b``
@@ -385,6 +397,10 @@ class _Printer(Struct):
                 text, strength = self._expr(atom.index)
                 return f"{_wrap(text, strength, _ATOM)}.itemsize", _ATOM
             return f"{atom.name}({self._expr(atom.index)[0]})", _ATOM
+        if isinstance(atom, Power):
+            return f"{atom.base}**{_wrap(*self._expr(atom.exponent), _ATOM)}", _ATOM
+        if isinstance(atom, Least):
+            return f"({atom.name})", _ATOM
         raise AssertionError(atom)  # pragma: no cover - the atom kinds above are all there are
 
     def _bytes(self, symbol: Sym, size: int, names: Sequence[str]) -> tuple[str, int]:

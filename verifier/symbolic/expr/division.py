@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from math import gcd
 
+from verifier.symbolic.expr.evaluation import EvaluationError, evaluate
 from verifier.symbolic.expr.terms import (
     DIVISION,
     FALSE,
@@ -16,6 +17,8 @@ from verifier.symbolic.expr.terms import (
     Expr,
     Extremum,
     Ite,
+    Least,
+    Power,
     Sym,
     Table,
     const,
@@ -23,6 +26,9 @@ from verifier.symbolic.expr.terms import (
     intern,
     lift,
 )
+
+#: powers of greater exponents are not worked out
+_LARGEST = 64
 
 
 def bounds(expr: Expr) -> tuple[int | None, int | None]:
@@ -132,6 +138,14 @@ def _atom_bounds(atom: Atom) -> tuple[int | None, int | None]:
     if isinstance(atom, Table):
         results = [v for _, v in atom.values]
         return min(results), max(results)
+    if isinstance(atom, Least):
+        return 0, None
+    if isinstance(atom, Power):
+        lo, hi = bounds(atom.exponent)
+        return (
+            0 if lo is None else _raised(atom.base, min(lo, _LARGEST)),
+            None if hi is None or hi > _LARGEST else _raised(atom.base, hi),
+        )
     return None, None
 
 
@@ -350,3 +364,37 @@ def table(name: str, index: Expr, values: Mapping[int, int]) -> Expr:
         return const(next(iter(values.values())))
     items = tuple(sorted(values.items()))
     return _atom(("table", name, id(index), items), lambda: Table(name, index, items))
+
+
+# ------------------------------------------------------------------------ powers, what comes first
+
+
+def _raised(base: int, exponent: int) -> int:
+    return int(base**exponent) if exponent >= 0 else 0
+
+
+def power(base: int, exponent: Expr | int) -> Expr:
+    """``base ** exponent`` of a number from 2 on, rounded down: 0 where that is negative."""
+    exponent = lift(exponent)
+    if exponent.is_const and exponent.const <= _LARGEST:
+        return const(_raised(base, exponent.const))
+    offset = min(exponent.const, _LARGEST)
+    lo, _ = bounds(exponent - offset)
+    if not exponent.is_const and offset > 0 and lo is not None and lo >= 0:
+        return power(base, exponent - offset) * _raised(base, offset)
+    if not exponent.is_const and -_LARGEST <= offset < 0:
+        return floordiv(power(base, exponent - offset), _raised(base, -offset))
+    return _atom(("power", base, id(exponent)), lambda: Power(base, exponent))
+
+
+def least(name: str, index: Sym, test: Bool) -> Expr:
+    """The least number from 0 on of which ``test`` does not hold; see :class:`.terms.Least`."""
+    if test is FALSE:
+        return const(0)
+    found = _atom(("least", name, index.id, id(test)), lambda: Least(name, index, test))
+    if test.flags() or any(symbol is not index for symbol in test.free()):
+        return found
+    try:
+        return const(int(evaluate(found, {})))
+    except EvaluationError:
+        return found

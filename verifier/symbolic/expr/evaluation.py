@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
 from verifier.symbolic.expr.terms import (
     TRUE,
@@ -13,9 +14,16 @@ from verifier.symbolic.expr.terms import (
     Expr,
     Extremum,
     Ite,
+    Least,
+    Power,
     Sym,
     Table,
 )
+
+#: powers of greater exponents have no value
+LARGEST_EXPONENT: Final = 4096
+#: numbers that are tried for the least one
+LARGEST_LEAST: Final = 1024
 
 
 class EvaluationError(ArithmeticError):
@@ -94,7 +102,23 @@ class Evaluation:
                 if key == index:
                     return value
             raise EvaluationError(f"{atom.name} has no entry {index}")
+        if isinstance(atom, Power):
+            exponent = self._int(atom.exponent)
+            if exponent > LARGEST_EXPONENT:
+                raise EvaluationError("a power that is too large")
+            return atom.base**exponent if exponent >= 0 else 0
+        if isinstance(atom, Least):
+            return self._least(atom)
         raise AssertionError(atom)  # pragma: no cover
+
+    def _least(self, atom: Least) -> int:
+        test, index = atom.test, atom.index
+        env: dict[str, int | bool] = {s.name: self.symbol(s) for s in test.free() if s is not index}
+        env.update((name, self.flag(name)) for name in test.flags())
+        for k in range(LARGEST_LEAST):
+            if not Evaluation({**env, index.name: k}).of(test):
+                return k
+        raise EvaluationError(f"{atom.name} are too many")
 
     def _bool(self, b: Bool) -> bool:
         if b.kind is BoolKind.CONST:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from verifier.symbolic.expr.division import extremum, floordiv, ite, table
+from verifier.symbolic.expr.division import extremum, floordiv, ite, least, power, table
 from verifier.symbolic.expr.formulas import and_, at_most_zero, is_zero, not_, or_
 from verifier.symbolic.expr.terms import (
     Atom,
@@ -14,6 +14,8 @@ from verifier.symbolic.expr.terms import (
     Expr,
     Extremum,
     Ite,
+    Least,
+    Power,
     Sym,
     Table,
     from_atom,
@@ -76,6 +78,10 @@ class Substitution:
                 found = ite(self.bool(atom.test), self.expr(atom.then), self.expr(atom.other))
             elif isinstance(atom, Table):
                 found = table(atom.name, self.expr(atom.index), dict(atom.values))
+            elif isinstance(atom, Power):
+                found = power(atom.base, self.expr(atom.exponent))
+            elif isinstance(atom, Least):
+                found = least(atom.name, atom.index, self.bool(atom.test))
             else:  # pragma: no cover - the atom kinds above are all there are
                 raise AssertionError(atom)
             self._atoms[atom.id] = found

@@ -188,6 +188,47 @@ class Table(Atom):
         return f"{self.name}({self.index!r})"
 
 
+class Power(Atom):
+    """``base ** exponent`` of a number from 2 on, rounded down: 0 where that is negative."""
+
+    __slots__ = ("base", "exponent")
+
+    def __init__(self, base: int, exponent: Expr) -> None:
+        self.base = base
+        self.exponent = exponent
+
+    def children(self) -> tuple[Expr | Bool, ...]:
+        return (self.exponent,)
+
+    def __repr__(self) -> str:
+        return f"({self.base} ** {self.exponent!r})"
+
+
+class Least(Atom):
+    """The least number from 0 on of which ``test`` does not hold, by its ``index``; ``name`` says
+    what it counts.
+
+    It is to be made where there is one. The index is bound: it is nobody else's, and no part of it.
+    A symbol of its own stands for that it is no size that anybody gives.
+    """
+
+    __slots__ = ("index", "name", "test")
+
+    def __init__(self, name: str, index: Sym, test: Bool) -> None:
+        self.name = name
+        self.index = index
+        self.test = test
+
+    def children(self) -> tuple[Expr | Bool, ...]:
+        """What it depends on; its test says nothing of any one index."""
+        symbols = (from_atom(one) for one in self.test.free() if one is not self.index)
+        mark = symbol(self.name, 0, origin=Origin.SOLVER)
+        return (mark, *symbols, *(formula(BoolKind.VAR, name=name) for name in self.test.flags()))
+
+    def __repr__(self) -> str:
+        return f"(least {self.index!r}: not {self.test!r})"
+
+
 class Expr:
     """A polynomial: ``const + sum(coefficient * product of atoms)``. Immutable, interned."""
 

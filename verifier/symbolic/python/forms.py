@@ -48,7 +48,13 @@ class Linear(Form):
             share = draining.share_of(growth, rests, loop.index)
             if share is not None:
                 return Share(was, share)
-        return self._cursor(loop, now) or cycle(loop, self, was, now) or Last(was, now)
+        held = self.at(loop, loop.loop.index)
+        return (
+            self._cursor(loop, now)
+            or scaled(self.start, held, now)
+            or cycle(loop, self, was, now)
+            or Last(was, now)
+        )
 
     def _cursor(self, loop: Context, now: object) -> Form | None:
         """What does not grow by as much each time, but up to an end."""
@@ -103,6 +109,35 @@ class Cursor(Form):
             E.minimum(further, self.end),
             E.minimum(self.end, further),
         )
+
+    def revised(
+        self, loop: Context, was: object, now: object, others: Iterable[Form]
+    ) -> Form | None:
+        return Last(was, now)
+
+
+@dataclass(frozen=True, slots=True)
+class Scaled(Form):
+    """A number that is multiplied by ``factor`` in each trip, or ``divided`` by it, rounded down
+    or ``up``: what is divided again and again so is divided once by the product.
+    """
+
+    start: Expr
+    factor: int
+    divided: bool = False
+    up: bool = False
+
+    def at(self, loop: Context, index: Expr) -> object:
+        return self._by(self.start, E.power(self.factor, index))
+
+    def holds(self, loop: Context, now: object, after: Heap) -> bool:
+        held = self.at(loop, loop.loop.index)
+        return isinstance(held, Expr) and now is self._by(held, E.const(self.factor))
+
+    def _by(self, number: Expr, factor: Expr) -> Expr:
+        if not self.divided:
+            return number * factor
+        return E.ceildiv(number, factor) if self.up else number // factor
 
     def revised(
         self, loop: Context, was: object, now: object, others: Iterable[Form]
@@ -237,6 +272,33 @@ def _rest(loop: Context, was: object, now: object) -> Form | None:
     if rest is None:
         return None
     return Rest(was, rest) if _drains(loop, rest) else None
+
+
+def scaled(start: object, held: object, now: object) -> Scaled | None:
+    """The form of a number that a trip that starts with ``held`` leaves as ``now``."""
+    if not (isinstance(start, Expr) and isinstance(held, Expr) and isinstance(now, Expr)):
+        return None
+    if held.is_const or now.is_const:
+        return None
+    times = E.exact_quotient(now, held)
+    if times is not None and times.is_const and times.const > 1:
+        return Scaled(start, times.const)
+    for up in (False, True):
+        factor = _divisor(held, now, up=up)
+        if factor is not None:
+            return Scaled(start, factor, divided=True, up=up)
+    return None
+
+
+def _divisor(held: Expr, now: Expr, *, up: bool) -> int | None:
+    """The number that ``held`` is divided by where that makes ``now``."""
+    divisors = [atom.den for atom in now.atoms() if isinstance(atom, E.Div) and atom.den.is_const]
+    whole = E.exact_quotient(held, now)
+    for factor in (*divisors, whole):
+        if factor is not None and factor.is_const and factor.const > 1:
+            if (E.ceildiv(held, factor) if up else held // factor) is now:
+                return factor.const
+    return None
 
 
 def _drains(loop: Context, rest: draining.Rest) -> bool:

@@ -99,6 +99,8 @@ class GenericLoop:
     #: whether a trip may leave the loop, and when it does not, by its index
     leaves: bool = False
     stays: Bool = field(default=E.FALSE, init=False)
+    #: what its trips were confirmed to carry
+    carried: dict[Place, Form] = field(default_factory=dict, init=False)
     context: Context = field(init=False)
     scope: int = field(init=False)
     #: the state that the trip has started from
@@ -450,7 +452,7 @@ class GenericLoop:
 
     def _finish(self, forms: dict[Place, Form], local: _Local, outcome: Outcome) -> None:
         vm = self.vm
-        self.stays = outcome.stays
+        self.stays, self.carried = outcome.stays, forms
         vm.foreseen.update(self._role(place) for place, form in forms.items() if not form.exact)
         if self.whole and outcome.left:  # a trip that leaves the loop is none of these
             with vm.inside(self.loop):

@@ -8,19 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from msgspec import Struct
+
 from verifier.source import ir
 from verifier.source.ir import Span
 from verifier.source.scopes import names_of_module
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr, Sym
+from verifier.symbolic.expr.settling import Settling
 from verifier.symbolic.python import liveness
+from verifier.symbolic.python.carried import Form
 from verifier.symbolic.python.flow import Ended, Mark, Wait
 from verifier.symbolic.python.lifting import of_device
+from verifier.symbolic.python.searching import First, first_not, unless_undefined
 from verifier.symbolic.python.terms import as_formula
 from verifier.symbolic.python.trips import GenericLoop, bounded, leaving
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.tensors import Loop, LoopKind
-from verifier.symbolic.trace import LedgerKind
+from verifier.symbolic.trace import AssumptionKind, LedgerKind
 from verifier.symbolic.values import HostUse
 
 #: trips that are followed one by one
@@ -42,6 +47,14 @@ def while_statement(vm: VM, stmt: ir.While) -> None:
     vm.gathered(Wait.LOOP, _While(vm, stmt).run, otherwise)
 
 
+class _Held(Struct):
+    """What held when a trip started: its ``test``, and that it raised nothing (``goes_on``)."""
+
+    index: Sym
+    test: Bool
+    goes_on: Bool
+
+
 class _While:
     """One ``while`` loop."""
 
@@ -50,6 +63,10 @@ class _While:
         self.stmt = stmt
         self.ended = vm.dialect.region(vm, stmt, False)
         self.names = liveness.names_around(vm.frame.function, stmt)
+        #: the first trip that there is not, if that is what its trips are counted by
+        self.first: First | None = None
+        #: what the trips that were gone through last carried
+        self.carried: tuple[Form, ...] = ()
 
     def run(self) -> None:
         vm = self.vm
@@ -119,7 +136,8 @@ class _While:
     # -- undecided -----------------------------------------------------------------------
 
     def _undecided(self, test: Bool) -> None:
-        """In closed form if there is one, trip by trip if they are few, else generically."""
+        """In closed form if there is one, trip by trip if they are few, up to the first trip that
+        there is not if there surely is one, else generically."""
         vm = self.vm
         mark = vm.mark()
         if self._closed(mark):
@@ -128,7 +146,10 @@ class _While:
         if self._few(mark, test):
             return
         vm.back_to(mark)
-        self._anyhow()
+        if self.first is not None:
+            self._up_to(self.first)
+        else:
+            self._anyhow()
 
     def _few(self, mark: Mark, test: Bool) -> bool:
         """Whether the loop surely ends within a few trips, which have been gone then."""
@@ -169,7 +190,13 @@ class _While:
         try:
             held, leaves = self._repeat(count)
             followed = len(vm.trace.ledger) == ledger and not leaves and bool(held)
-            trips = bounded(vm, *held[-1], None) if followed else None
+            trips = bounded(vm, held[-1].index, held[-1].test, None) if followed else None
+            if followed and trips is None:
+                text = f"the rounds of the loop in line {self.stmt.span.line}"
+                last = held[-1]
+                self.first = first_not(
+                    vm, last.index, last.goes_on, text, self.carried, older_than=count
+                )
         except Ended:
             vm.settle(mark)
             raise
@@ -181,20 +208,46 @@ class _While:
         self.test()  # false now, but it may do something
         return True
 
-    def _repeat(self, count: Expr) -> tuple[list[tuple[Sym, Bool]], bool]:
+    def _up_to(self, first: First) -> None:
+        """The trips before the first one that there is not."""
+        count = first.number
+        for most in first.most:
+            self._known(E.le(count, most))
+        self._known(E.not_(first.at(count)))
+        self._known(E.implies(E.ge(count, 1), first.at(count - 1)))
+        self._repeat(count)
+        self._over()
+
+    def _known(self, condition: Bool) -> None:
+        """Say what is so by what a number is made to be: also behind the function that runs.
+
+        It is known of what stands before, too: where it raises, it says nothing.
+        """
+        self.vm.assume(unless_undefined(condition), "", self.stmt.span, AssumptionKind.TYPE)
+
+    def _over(self) -> None:
+        """The condition does not hold any more."""
+        ended = E.not_(self.test())
+        if ended is E.FALSE:
+            raise Ended
+        self._known(ended)
+        self.vm.narrow(ended)
+
+    def _repeat(self, count: Expr) -> tuple[list[_Held], bool]:
         """Run ``count`` trips that come to their ends.
 
-        The index of a trip and the condition that holds when it starts; and whether some trip may
-        leave the loop.
+        What held when a trip started; and whether some trip may leave the loop.
         """
         vm = self.vm
         symbol = vm.loop_symbol("iteration")
         loop = Loop(E.from_atom(symbol), count, LoopKind.RANGE, "iteration", self.stmt.span)
-        held: list[tuple[Sym, Bool]] = []
+        held: list[_Held] = []
 
         def body() -> None:
+            known, survived = vm.facts(), len(vm.trace.survived)
             test = self.test()
-            held.append((symbol, test))
+            demands = [each.condition for each in vm.trace.survived[survived:]]
+            held.append(_Held(symbol, test, E.and_(test, *map(Settling(known).bool, demands))))
             if vm.decide(test) is not True:
                 vm.narrow(test)
             self.body()
@@ -202,6 +255,7 @@ class _While:
         nothing: Callable[[], None] = lambda: None  # noqa: E731
         generic = GenericLoop(vm, loop, nothing, body, self.names, None, whole=True)
         generic.run()
+        self.carried = tuple(generic.carried.values())
         return held, generic.leaves
 
     def _anyhow(self) -> None:
@@ -216,22 +270,18 @@ class _While:
         )
         known = _newest()
         held, leaves = self._repeat(count)
-        for index, test in held[-1:]:
+        for index, test in ((each.index, each.test) for each in held[-1:]):
             if any(symbol.id > known and symbol is not index for symbol in test.free()):
                 continue  # what a trip alone knows is another unknown in each
             for place in (E.const(0), count - 1):
                 there = E.Substitution({index: place}).bool(test)
                 vm.narrow(E.implies(E.ge(count, 1), there))
-        test = self.test()
         if leaves:
             body = self.stmt.body
             last = lambda: leaving(vm, lambda: vm.exec(body), self.stmt.span)  # noqa: E731
-            vm.fork(test, last, lambda: None)
+            vm.fork(self.test(), last, lambda: None)
             return
-        ended = E.not_(test)
-        if ended is E.FALSE:
-            raise Ended
-        vm.narrow(ended)
+        self._over()
 
 
 def _newest() -> int:
