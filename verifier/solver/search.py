@@ -460,13 +460,27 @@ class _Writer:
         return f"table{atom.id}({self._integer(atom.index)})"
 
     def _least(self, atom: E.Least) -> str:
-        """Looked for by what says what terms are: each number is a question of its own."""
-        number, symbols, flags = E.from_atom(atom), E.atom_free(atom), atom.test.flags()
+        """Looked for once for the same values; what says what terms are says what has no value."""
+        number, flags, goes_on = E.from_atom(atom), atom.test.flags(), self.function(atom.test)
+        symbols = [symbol for symbol in atom.test.free() if symbol is not atom.index]
 
         def found(values: Values) -> int:
-            env: Model = {symbol.name: values[symbol.id] for symbol in symbols}
-            env.update((name, bool(values[flag_key(name)])) for name in flags)
-            return int(E.evaluate(number, env))
+            key = (*(values[s.id] for s in symbols), *(values[flag_key(n)] for n in flags))
+            known = atom.found.get(key)
+            if known is None:
+                try:
+                    tried = dict(values)
+                    for k in range(E.LARGEST_LEAST):
+                        tried[atom.index.id] = k
+                        if not goes_on(tried):
+                            known = atom.found[key] = k
+                            return known
+                except ZeroDivisionError:
+                    pass
+                env: Model = {s.name: values[s.id] for s in symbols}
+                env.update((name, bool(values[flag_key(name)])) for name in flags)
+                known = int(E.evaluate(number, env))
+            return known
 
         self._scope[f"least{atom.id}"] = found
         return f"least{atom.id}(v)"

@@ -32,6 +32,7 @@ from verifier.symbolic.expr.division import (
 )
 from verifier.symbolic.expr.evaluation import (
     LARGEST_EXPONENT,
+    LARGEST_LEAST,
     Evaluation,
     EvaluationError,
     evaluate,
@@ -84,6 +85,7 @@ __all__ = [
     "GIVEN",
     "JUNCTIONS",
     "LARGEST_EXPONENT",
+    "LARGEST_LEAST",
     "OPEN",
     "TRUE",
     "Atom",

@@ -23,7 +23,7 @@ from verifier.symbolic.expr.terms import (
 #: powers of greater exponents have no value
 LARGEST_EXPONENT: Final = 4096
 #: numbers that are tried for the least one
-LARGEST_LEAST: Final = 1024
+LARGEST_LEAST: Final = 512
 
 
 class EvaluationError(ArithmeticError):
@@ -115,10 +115,15 @@ class Evaluation:
         test, index = atom.test, atom.index
         env: dict[str, int | bool] = {s.name: self.symbol(s) for s in test.free() if s is not index}
         env.update((name, self.flag(name)) for name in test.flags())
-        for k in range(LARGEST_LEAST):
-            if not Evaluation({**env, index.name: k}).of(test):
-                return k
-        raise EvaluationError(f"{atom.name} are too many")
+        key = (*env.values(),)
+        if key not in atom.found:
+            numbers = range(LARGEST_LEAST)
+            holds = (Evaluation({**env, index.name: k}).of(test) for k in numbers)
+            atom.found[key] = next((k for k, held in enumerate(holds) if not held), None)
+        found = atom.found[key]
+        if found is None:
+            raise EvaluationError(f"{atom.name} are too many")
+        return found
 
     def _bool(self, b: Bool) -> bool:
         if b.kind is BoolKind.CONST:

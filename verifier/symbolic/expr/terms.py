@@ -212,9 +212,11 @@ class Least(Atom):
     A symbol of its own stands for that it is no size that anybody gives.
     """
 
-    __slots__ = ("index", "name", "test")
+    __slots__ = ("found", "index", "name", "test")
 
     def __init__(self, name: str, index: Sym, test: Bool) -> None:
+        #: what it was found to be, by the values of what its test hangs on
+        self.found: dict[tuple[int | bool, ...], int | None] = {}
         self.name = name
         self.index = index
         self.test = test

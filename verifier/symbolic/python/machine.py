@@ -46,12 +46,16 @@ class DeviceMachine(Faults):
         storage.loops, storage.path, storage.depth = self.loops, self.path, self.depth
         # A body that runs again (to confirm a guess about a loop) makes the same tensors again. One
         # that is in other loops by now is another: views of the first name trips of the first ones.
-        earlier = self._storages.get(order)
-        if earlier is not None and earlier.span == span and _alike(earlier, storage):
-            for field_name in Storage.__struct_fields__:
-                setattr(earlier, field_name, getattr(storage, field_name))
-            storage = earlier
-        self._storages[order] = storage
+        # Where loops stand in each other these take turns: each is the one that it was.
+        known = self._storages.setdefault(order, [])
+        for earlier in known:
+            if earlier.span == span and _alike(earlier, storage):
+                for field_name in Storage.__struct_fields__:
+                    setattr(earlier, field_name, getattr(storage, field_name))
+                storage = earlier
+                break
+        else:
+            known.append(storage)
         self.trace.storages.append(storage)
         return self.whole(storage, span)
 

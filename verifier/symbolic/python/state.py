@@ -88,7 +88,7 @@ class State(Numbering):
         self.landings: list[Landing] = []
         self.checks: list[HostCheck] = []
         self.steps = 0
-        self._storages: dict[int, Storage] = {}
+        self._storages: dict[int, list[Storage]] = {}
         self._names: dict[str, int] = {}
         self._facts: tuple[tuple[int, ...], tuple[Bool, ...]] | None = None
         #: sides of undecided branches that are being run
