@@ -109,7 +109,7 @@ def judgement(case: Case) -> Outcome:
         tiles=tiles(run, unit.target) if request.tiles else (),
         precondition=condition,
         demands=tuple(precondition.demands(run)),
-        late=bool(clock.cuts) or run.late,
+        late=run.late or _is_late(found.verdicts, clock),
     )
     return Outcome(kernel, tuple(report.deduplicate(problems)), statistics)
 
@@ -195,6 +195,12 @@ class _Teller:
         return self._fixer.attached(built, verdict)
 
 
+def _is_late(verdicts: Sequence[Verdict], clock: Clock) -> bool:
+    """Whether more time would say more: what cuts verdicts off may leave nothing undecided."""
+    others = (share for share in clock.cuts if share not in (Share.DECIDE, Share.SURE))
+    return any(others) or any(verdict.late for verdict in verdicts)
+
+
 def _late(verdicts: Sequence[Verdict], clock: Clock, unit: Unit) -> list[report.Reason]:
     """What the end of the time has cut off behind the run itself, which says so."""
     texts = [_CUT[share] for share in clock.cuts if share in _CUT]
@@ -225,7 +231,7 @@ def _judged(run: Run, case: Case) -> _Judged:
         ranks, more = admission.other_ranks(run, solver)
         reasons += more
     discharger = Discharger(run, solver)
-    result = discharger.discharge(pending, clock.until(Share.DECIDE))
+    result = discharger.discharge(pending, clock.until(Share.DECIDE), clock.until(Share.SURE))
     verdicts += filter(_told, result.verdicts)
     reasons += _reasons(run)
     names = own_names(run)

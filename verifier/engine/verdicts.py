@@ -272,15 +272,27 @@ class Discharger:
     # -- the whole run ---------------------------------------------------------------
 
     def discharge(
-        self, obligations: list[Obligation], within: AbstractContextManager[None] | None = None
+        self,
+        obligations: list[Obligation],
+        within: AbstractContextManager[None] | None = None,
+        surely: AbstractContextManager[None] | None = None,
     ) -> Discharge:
-        """The verdicts of all obligations. Those that ``within`` has cut off are not decided."""
+        """The verdicts of all obligations. Of those that ``within`` has cut off only the proofs are
+        looked for that cost least, as far as ``surely`` lets that come; the others are not decided.
+        """
         out = Discharge()
         proved: set[tuple[int, ...]] = set()
         with within or nullcontext():
             for obligation in obligations:
                 out.verdicts.append(self._one(obligation, proved))
         rest = obligations[len(out.verdicts) :]
+        if rest:
+            found: list[Verdict] = []
+            with surely or nullcontext():
+                for obligation in rest:
+                    found.append(self._surely(obligation, proved))
+            out.verdicts += found
+            rest = rest[len(found) :]
         out.verdicts = _without_advice(gathered([*out.verdicts, *map(_undecided, rest)]))
         out.inferred, out.runtime = self._inferred, self._runtime
         return out
@@ -340,6 +352,19 @@ class Discharger:
         if answer.unknown:
             reason += f": {unknowns.said(answer.unknown, self.run.trace.ledger, check.span)}"
         return Verdict(obligation, VerdictKind.UNKNOWN, answer.tier, reason=reason)
+
+    def _surely(self, obligation: Obligation, proved: set[tuple[int, ...]]) -> Verdict:
+        """The proof of an obligation if it costs next to nothing; else it is not decided."""
+        predicate = obligation.check.predicate
+        facts = () if predicate is E.TRUE else self._facts(obligation)
+        tier = None
+        if predicate is E.TRUE or (id(predicate), *(id(f) for f in facts)) in proved:
+            tier = Tier.FOLD
+        elif self.solver.surely(facts, predicate):
+            tier = Tier.RANGE
+        if tier is None:
+            return _undecided(obligation)
+        return Verdict(obligation, VerdictKind.PROVED, tier)
 
     def _in_all_trips(
         self, obligation: Obligation, facts: tuple[Bool, ...], answer: Answer

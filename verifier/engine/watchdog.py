@@ -40,7 +40,9 @@ class Share(Enum):
     DEMAND = 0.75
     #: whether any input is admitted
     ADMIT = 0.8
-    DECIDE = 0.9
+    DECIDE = 0.84
+    #: what costs next to nothing to prove of what is left
+    SURE = 0.9
     #: the condition that all its violations hang on
     CONDITION = 0.97
     #: counterexamples and findings

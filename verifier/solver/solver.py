@@ -143,6 +143,10 @@ class Solver:
             return condition in facts
         return condition in facts or implied(self._facts.get(facts), condition, _DECIDE_STEPS)
 
+    def surely(self, facts: tuple[Bool, ...], goal: Bool) -> bool:
+        """Whether the facts imply a goal, by a short proof by bounds; False: nobody knows."""
+        return implied(self._facts.get(facts), goal, _FIRST_STEPS)
+
     def close(self, goal: Bool, facts: tuple[Bool, ...]) -> Bool | None:
         """A simple condition on inputs and grid alone that, with the facts, implies ``goal``."""
         return closed(goal, facts)
