@@ -7,10 +7,8 @@ under no other condition, or in a later one of the loop by what is done in all o
 from some on, or up to some. What reads the place then finds what was not meant for it.
 
 Where only some results of an operation are lost, that may be meant in many ways. It is a fault if
-a read takes one call's results in some iterations and others in the next
-(:mod:`rules.tpu.sources`), if something waits for each of them (:mod:`rules.tpu.awaited`), if
-places are taken in turn of which one is never read (:mod:`rules.tpu.untaken`), or of which an older
-one is read for a newer one (:mod:`rules.tpu.stale`).
+of the parts that a pipeline takes from an input to an output one goes another way than the others
+(:mod:`rules.tpu.rounds`).
 """
 
 from __future__ import annotations
@@ -19,19 +17,14 @@ from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
 
-from rules.tpu import flow
-from rules.tpu.awaited import Awaited
+from rules.tpu import flow, rounds
 from rules.tpu.examples import pair
-from rules.tpu.flow import Use
 from rules.tpu.results import Results
-from rules.tpu.sources import Sources
-from rules.tpu.stale import Stale, in_order
-from rules.tpu.untaken import Untaken
 from verifier.dialects.names import OKK
 from verifier.hardware.chips import Chip
 from verifier.rulebase import Monitor, On, Rule, register
 from verifier.symbolic.checks import Check
-from verifier.symbolic.memory.events import Stretch, Turned
+from verifier.symbolic.memory.events import Stretch
 from verifier.symbolic.trace import Trace
 
 
@@ -48,21 +41,7 @@ def lost_results(trace: Trace, chip: Chip) -> Iterable[Check]:
     for place in by_place:
         if place in sure:
             yield from (check for check in by_place[place] if check is not None)
-    lost = [write for write in results.made if write.span in sure]
-    told: set[Use] = set()
-    for check, taken in Sources(results).checks(lost):
-        told.update(taken)
-        yield check
-    awaited = Awaited(results)
-    kept: list[Use] = []
-    others = [write for write in results.made if write not in told]
-    for write in others:
-        if by_place[write.span] == [None]:
-            overtaken = list(awaited.checks(write))
-            yield from overtaken
-            kept += () if overtaken else (write,)
-    yield from Untaken(chip, results.table, results.demands).checks(others)
-    yield from Stale(chip, results.table, results.demands).checks(kept)
+    yield from rounds.astray(trace, chip)
 
 
 def lost_in_run(event: Stretch, chip: Chip) -> Iterator[Check]:
@@ -75,15 +54,8 @@ def lost_in_run(event: Stretch, chip: Chip) -> Iterator[Check]:
         for check in results.lost(write, again=True):
             if check.order is not None and check.order >= event.since:
                 yield check
-    for check in in_order(results.table, [*results.made], event.ended):
-        if check.order is not None and (event.ended or check.order >= event.since):
-            yield check
-
-
-def untaken_in_run(event: Turned, chip: Chip) -> Iterator[Check]:
-    """Of the places that a run has filled in turn, those that nothing has read."""
-    results = Results(event.trace, chip)
-    yield from Untaken(chip, results.table, results.demands).checks(results.made)
+    if event.ended and not event.cut:
+        yield from rounds.astray_in_run(event.trace, chip)
 
 
 _PAIR = pair(
@@ -125,10 +97,7 @@ register(
         facts=("OKK-X07", "ADR-11"),
         on=On.TRACE,
         check=lost_results,
-        monitors=(
-            Monitor(Stretch, lost_in_run, meant=True),
-            Monitor(Turned, untaken_in_run, meant=True),
-        ),
+        monitors=(Monitor(Stretch, lost_in_run, meant=True),),
         dialects=(OKK,),
         sources=("OKKernel manual, programming_device",),
         failing=_PAIR[0],

@@ -10,7 +10,6 @@ from msgspec import Struct
 from rules.tpu import flow, kit
 from rules.tpu.flow import Instance, Use
 from rules.tpu.kit import function, words
-from rules.tpu.untaken import scheduled
 from verifier.hardware.chips import Chip
 from verifier.symbolic import expr as E
 from verifier.symbolic.checks import Check, Note
@@ -20,6 +19,7 @@ from verifier.symbolic.memory.known import Known
 from verifier.symbolic.memory.lives import exclusive
 from verifier.symbolic.tensors import Loop
 from verifier.symbolic.trace import Operation, Trace
+from verifier.symbolic.views.common import conjuncts
 
 #: iterations in which a result is overwritten: pipelines of three stages
 _AGES: Final = (1, 2)
@@ -107,7 +107,7 @@ class Results:
         for age in _AGES if write.loops else ():
             put = flow.back(write.loops, len(write.loops) - 1, -age)
             for other in others:
-                if not scheduled(other, write.loops[-1], held) or not _goes_on(write, other):
+                if not _scheduled(other, write.loops[-1], held) or not _goes_on(write, other):
                     continue
                 found = flow.at(other, put)
                 if found and kit.fills_all(self.chip, found.tensor, write.tensor):
@@ -146,31 +146,6 @@ class Results:
                 if first and last and not same and found and not self.apart(write, found):
                     yield found
 
-    def varies(self, write: Use, seen: set[int] | None = None) -> bool:
-        """Whether other results are made in other iterations, as far as operands tell."""
-        op, loop = write.operation, write.loops[-1]
-        seen = set() if seen is None else seen
-        seen.add(id(op))
-        if any(loop.symbol in t.free() for touch in op.touches for t in terms(touch.tensor)):
-            return True
-        mine = [read for read in self.table.reads if read.operation is op]
-        for other in self.table.writes:
-            if id(other.operation) in seen or flow.shared(other.loops, write.loops) < len(
-                write.loops
-            ):
-                continue
-            found = flow.anywhere(other, 0)
-            if found and any(not self.apart(read, found) for read in mine):
-                if self._varies_in(other, loop, seen):
-                    return True
-        return False
-
-    def _varies_in(self, other: Use, loop: Loop, seen: set[int]) -> bool:
-        touches = other.operation.touches
-        if any(loop.symbol in t.free() for touch in touches for t in terms(touch.tensor)):
-            return True
-        return other.loops[-1] is loop and self.varies(other, seen)
-
     def apart(self, use: Use, other: Instance) -> bool:
         """Whether another use surely is elsewhere, in the iteration that is meant."""
         apart, ranges = kit.apart(self.chip, use.tensor, other.tensor)
@@ -192,23 +167,38 @@ def _same(one: LocalTensor | SystemTensor, other: LocalTensor | SystemTensor) ->
     return False
 
 
+def _scheduled(use: Use, loop: Loop, held: set[int]) -> bool:
+    """Whether a use is in all iterations from some on, or up to some: its conditions say no more
+    of the index, and nothing else that is not held."""
+    for fact in (part for each in use.path for part in conjuncts(each)):
+        if loop.symbol not in fact.free():
+            if id(fact) not in held:
+                return False
+        elif fact.kind is not E.BoolKind.LE or fact.expr is None:
+            return False
+        else:
+            slope = fact.expr.coefficient(loop.symbol)
+            if loop.symbol in (fact.expr - loop.index * slope).free():
+                return False
+    return True
+
+
 def _goes_on(write: Use, other: Use) -> bool:
     """Whether the iterations of a loop do something new: a part of one of the operands."""
     symbol = write.loops[-1].symbol
     touches = (*write.operation.touches, *other.operation.touches)
-    return any(symbol in term.free() for touch in touches for term in terms(touch.tensor))
+    return any(symbol in term.free() for touch in touches for term in _terms(touch.tensor))
 
 
-def terms(tensor: LocalTensor | SystemTensor) -> Sequence[E.Expr]:
+def _terms(tensor: LocalTensor | SystemTensor) -> Sequence[E.Expr]:
     at = tensor.address if isinstance(tensor, LocalTensor) else tensor.address.offset
     return (at, *tensor.shape, *tensor.strides)
 
 
-def told(write: Use, later: Next, read: Bool = E.FALSE, waiting: Use | None = None) -> Check:
-    """``read``: when it is read before; ``waiting``: what was to read it."""
+def told(write: Use, later: Next) -> Check:
     name, by = function(write.operation), function(later.use.operation)
     return Check(
-        predicate=E.or_(E.not_(E.and_(*later.facts)), read),
+        predicate=E.not_(E.and_(*later.facts)),
         span=write.span,
         text=f"something reads {words(write.touch.role)} of `{name}` before it is overwritten",
         message=(
@@ -222,7 +212,6 @@ def told(write: Use, later: Next, read: Bool = E.FALSE, waiting: Use | None = No
                 later.use.span,
                 "overwritten here" + (", in a later iteration" if later.age else ""),
             ),
-            *((Note(waiting.span, "what was to read it, comes too late"),) if waiting else ()),
         ),
         help=("store or use a result before its place is filled again, or give it another place",),
         path=write.path,

@@ -19,7 +19,7 @@ from verifier.executor.findings import MisuseError, UnsupportedError, ViolationE
 from verifier.executor.flow import Origins
 from verifier.executor.memory import Bound, Memory, Template
 from verifier.executor.programs import Plans, Program
-from verifier.executor.recent import Progress, RecentOperations, Stores, Turns
+from verifier.executor.recent import Progress, RecentOperations, Stores
 from verifier.executor.records import Record
 from verifier.executor.watch import WATCHED, Watch
 from verifier.hardware import dtypes as dt
@@ -43,7 +43,6 @@ from verifier.symbolic.memory.events import (
     Returned,
     Stored,
     Stretch,
-    Turned,
     UndefinedLanes,
     UndefinedRead,
 )
@@ -129,7 +128,7 @@ class Rules(Struct):
         return found
 
 
-_Listener = TypeVar("_Listener", RecentOperations, Stores, Turns)
+_Listener = TypeVar("_Listener", RecentOperations, Stores)
 
 #: what happens when an operation is emitted: numbers are computed
 Execute = Callable[["ConcreteMachine", Operation], None]
@@ -204,7 +203,7 @@ class ConcreteMachine(Numbering):
         self.storages: list[Storage] = []
         self.recent = self._listener(Stretch, RecentOperations)
         self.progress = Progress(self.meet) if Issued in self.rules.monitors else None
-        self.stores, self.turns = self._listener(Stored, Stores), self._listener(Turned, Turns)
+        self.stores = self._listener(Stored, Stores)
         self._accused: list[tuple[Rule, Storage]] = []  # results: what becomes of them decides
         known = plans if plans is not None else Plans()
         self.plans, self.kept, self._templates = known.calls, known.kept, known.templates
@@ -359,8 +358,6 @@ class ConcreteMachine(Numbering):
             self.recent.add(operation, section)
         if self.stores is not None:
             self.stores.add(operation)
-        if self.turns is not None:
-            self.turns.add(operation)
         self.judge_operation(operation)
         self._execute(self, operation)
 

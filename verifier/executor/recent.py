@@ -9,8 +9,8 @@ from typing import Final
 from verifier.hardware.engines import Engine
 from verifier.source.ir import Span
 from verifier.symbolic.instruction import Trait
-from verifier.symbolic.lanes import LocalTensor, SystemTensor
-from verifier.symbolic.memory.events import Issued, Marked, Stored, Stretch, Turned
+from verifier.symbolic.lanes import SystemTensor
+from verifier.symbolic.memory.events import Issued, Marked, Stored, Stretch
 from verifier.symbolic.trace import Operation, Trace
 
 #: each operation is looked at together with at least so many before it
@@ -19,8 +19,6 @@ _REACH: Final = 100
 _SECTION: Final = 1000
 #: stores of a run that are compared with each other
 _STORES: Final = 1000
-#: calls at different places that are compared with each other
-_TURNS: Final = 400
 _MARKS: Final = frozenset({Trait.STARTS_PARALLEL, Trait.ENDS_PARALLEL, Trait.POLLS})
 
 
@@ -136,34 +134,4 @@ class Stores:
             self._meet(Stored(trace))
 
 
-class Turns:
-    """The places in local memory that the calls of a run fill and read."""
-
-    def __init__(self, meet: Callable[[object], bool], trace: Callable[[Span], Trace]) -> None:
-        self._meet = meet
-        self._trace = trace
-        self._operations: list[Operation] = []
-        self._often: dict[tuple[object, ...], int] = {}
-        #: whether there were too many of them
-        self.lost = False
-
-    def add(self, operation: Operation) -> None:
-        tensors = (touch.tensor for touch in operation.touches)
-        at = tuple(each.address.const for each in tensors if isinstance(each, LocalTensor))
-        if self.lost or not at:
-            return
-        key = (operation.span, *at)
-        often = self._often[key] = self._often.get(key, 0) + 1
-        if often <= 2:
-            self.lost = len(self._operations) == _TURNS
-            self._operations.append(operation)
-
-    def tell(self) -> None:
-        """The run is over."""
-        if self._operations and not self.lost:
-            trace = self._trace(self._operations[0].span)
-            trace.operations = self._operations
-            self._meet(Turned(trace))
-
-
-__all__ = ["Progress", "RecentOperations", "Stores", "Turns"]
+__all__ = ["Progress", "RecentOperations", "Stores"]

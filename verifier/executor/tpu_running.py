@@ -33,7 +33,6 @@ from verifier.symbolic.memory.events import (
     SharedLived,
     Stored,
     Stretch,
-    Turned,
     Wasted,
 )
 from verifier.symbolic.memory.sizes import lane_bytes, whole_bytes
@@ -197,10 +196,6 @@ def finish(machine: ConcreteMachine, given: Given, span: Span) -> None:
         machine.stores.tell()
         if machine.stores.lost:
             machine.unsettled |= {rule.id for rule, _ in machine.rules.monitors.get(Stored, ())}
-    if machine.turns is not None:
-        machine.turns.tell()
-        if machine.turns.lost:
-            machine.unsettled |= {rule.id for rule, _ in machine.rules.monitors.get(Turned, ())}
     capacity(machine)
     _filled(machine, given, span)
     if not any(True for _ in given.results()):

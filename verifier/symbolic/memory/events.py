@@ -376,13 +376,6 @@ class Stored(Struct, frozen=True):
     trace: Trace
 
 
-class Turned(Struct, frozen=True):
-    """The operations of a run of a TPU on local memory, when it is over: of those that one call
-    makes at the same addresses the first two."""
-
-    trace: Trace
-
-
 class LanesLived(Struct, frozen=True):
     """The tensors in the lanes during a run, or during its beginning."""
 

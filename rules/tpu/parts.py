@@ -1,0 +1,407 @@
+"""Where the parts of an input go, in a sequence of operations.
+
+A load brings a part of an input to local memory, functions make something of it, and a store takes
+that to an output. What is in local memory is followed: of which parts it is made, and on which way
+through the calls of the kernel. Everything that is said of pipelines follows from this one thing,
+that all parts go alike:
+
+- the next part of the output is made of the next part of the input: none of them twice where
+  another one is left out;
+- each of them goes through the same calls;
+- what was made of one is stored like what was made of those before.
+
+Places are told apart by their bytes. What is read otherwise than it was written is not followed,
+nor what is made of very many parts: nothing is said of that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+from typing import Final
+
+from msgspec import Struct, field
+
+from rules.tpu import kit
+from verifier.hardware.chips import Chip
+from verifier.hardware.engines import Engine
+from verifier.source.ir import Span
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.instruction import Trait
+from verifier.symbolic.lanes import LocalTensor, SystemTensor, Touch
+from verifier.symbolic.memory.known import Known
+from verifier.symbolic.tensors import Storage
+from verifier.symbolic.trace import Operation
+
+#: parts that something is made of, and calls that it has gone through
+_MOST_PARTS: Final = 4
+_MOST_CALLS: Final = 3 * _MOST_PARTS
+
+
+class Event(Struct, frozen=True):
+    """An operation in some iteration, which is the ``round``-th one of its loop (None: of none).
+
+    ``sure``: it does happen, and once.
+    """
+
+    operation: Operation
+    touches: tuple[Touch, ...]
+    round: int | None = None
+    sure: bool = True
+
+    def local(self, *, writes: bool) -> Iterator[tuple[Touch, LocalTensor]]:
+        for touch in self.touches:
+            if isinstance(touch.tensor, LocalTensor) and (touch.writes if writes else touch.reads):
+                yield touch, touch.tensor
+
+    def system(self, *, writes: bool) -> Iterator[SystemTensor]:
+        for touch in self.touches:
+            if isinstance(touch.tensor, SystemTensor) and (touch.writes if writes else touch.reads):
+                yield touch.tensor
+
+
+class Part(Struct, frozen=True):
+    """A part of an input, as it was loaded, and to which place."""
+
+    load: Event
+    storage: Storage
+    offset: Expr
+    place: Expr
+
+
+class Content(Struct, frozen=True):
+    """What some place holds: the parts that it is made of, and the calls on its way."""
+
+    parts: tuple[Part, ...]
+    way: tuple[Event, ...] = ()
+
+
+class Held(Struct, eq=False):
+    """What a write has left; ``content`` None: that is not known."""
+
+    event: Event
+    tensor: LocalTensor
+    content: Content | None
+    section: int | None
+    read: bool = False
+    #: engines that have read it in the parallel section at hand
+    readers: set[tuple[int | None, Engine]] = field(default_factory=set)
+
+
+class Arrival(Struct, frozen=True):
+    """What a store takes to a part of an output."""
+
+    store: Event
+    storage: Storage
+    offset: Expr
+    content: Content | None
+
+
+class Journey(Struct):
+    """What becomes of the parts in a sequence of operations.
+
+    ``raced``: what is where hangs on the order in a parallel section, which is a fault by itself.
+    ``unsure``: something may happen that is not followed.
+    """
+
+    #: all that was loaded, and all that was stored
+    loads: list[Part] = field(default_factory=list)
+    arrivals: list[Arrival] = field(default_factory=list)
+    #: what is there when all is over
+    held: list[Held] = field(default_factory=list)
+    raced: bool = False
+    unsure: bool = False
+
+
+class Follower:
+    """Goes through sequences of operations."""
+
+    def __init__(self, chip: Chip, demands: Iterable[Bool] = ()) -> None:
+        self.chip = chip
+        self._known = Known(demands)
+        self._met: dict[tuple[object, ...], bool] = {}
+        self._alike: dict[tuple[object, ...], bool] = {}
+
+    def journey(self, events: Iterable[Event]) -> Journey:
+        out = Journey()
+        section, sections = None, 0
+        for event in events:
+            traits = kit.traits(event.operation)
+            if Trait.STARTS_PARALLEL in traits:
+                sections += 1
+                section = sections
+            elif Trait.ENDS_PARALLEL in traits:
+                section = None
+            self._step(out, event, section)
+        return out
+
+    def _step(self, out: Journey, event: Event, section: int | None) -> None:
+        out.unsure |= not event.sure
+        taken = [self._read(out, event, tensor, section) for _, tensor in event.local(writes=False)]
+        known = [content for content in taken if content is not None]
+        whole = event.sure and len(known) == len(taken)
+        stored = list(event.system(writes=True))
+        loaded = list(event.system(writes=False))
+        for target in stored:
+            content = known[0] if whole and len(known) == 1 and not loaded else None
+            out.arrivals.append(
+                Arrival(event, target.address.storage, target.address.offset, content)
+            )
+        for touch, tensor in event.local(writes=True):
+            result = None
+            if whole and not touch.destroys and not stored:
+                result = _made(event, tensor, known, loaded)
+            if result is not None and loaded:
+                out.loads += result.parts
+            self._write(out, Held(event, tensor, result, section))
+
+    def _read(
+        self, out: Journey, event: Event, tensor: LocalTensor, section: int | None
+    ) -> Content | None:
+        engine = event.operation.engine
+        found: Content | None = None
+        for held in out.held:
+            if not self._meet(held.tensor, tensor):
+                continue
+            held.read = True
+            held.readers.add((section, engine))
+            out.raced |= _races(held.event, held.section, event, section)
+            if self._same(held.tensor, tensor):
+                found = held.content
+        return found
+
+    def _write(self, out: Journey, new: Held) -> None:
+        kept: list[Held] = []
+        engine = new.event.operation.engine
+        for held in out.held:
+            if held.event is new.event or not self._meet(held.tensor, new.tensor):
+                kept.append(held)
+                continue
+            out.raced |= _races(held.event, held.section, new.event, new.section)
+            beside = {who for at, who in held.readers if at is not None and at == new.section}
+            out.raced |= bool(beside - {engine})
+            if not self._fills(new.tensor, held.tensor):
+                held.content = None
+                kept.append(held)
+        out.held = [*kept, new]
+
+    def _meet(self, one: LocalTensor, other: LocalTensor) -> bool:
+        if kit.same_place(one, other):
+            return True
+        key = (_terms(one), _terms(other))
+        if key not in self._met:
+            apart, ranges = kit.apart(self.chip, one, other)
+            sure = apart is E.TRUE or self._known.also(ranges, ()).decide(apart) is True
+            self._met[key] = not sure
+        return self._met[key]
+
+    def _same(self, one: LocalTensor, other: LocalTensor) -> bool:
+        return one.address is other.address and self._fills(one, other)
+
+    def _fills(self, one: LocalTensor, other: LocalTensor) -> bool:
+        key = (_terms(one), _terms(other))
+        if key not in self._alike:
+            self._alike[key] = kit.fills_all(self.chip, one, other)
+        return self._alike[key]
+
+
+def _terms(tensor: LocalTensor) -> tuple[int, ...]:
+    terms = (tensor.address, *tensor.shape, *tensor.strides, tensor.dtype.itemsize)
+    return tuple(map(id, terms))
+
+
+def _races(one: Event, first: int | None, other: Event, second: int | None) -> bool:
+    together = first is not None and first == second
+    return together and one.operation.engine is not other.operation.engine
+
+
+def _made(
+    event: Event, tensor: LocalTensor, known: Sequence[Content], loaded: Sequence[SystemTensor]
+) -> Content | None:
+    """What an operation leaves, of what it has read."""
+    if loaded:
+        if known or len(loaded) > 1:
+            return None
+        (source,) = loaded
+        part = Part(event, source.address.storage, source.address.offset, tensor.address)
+        return Content((part,))
+    parts = tuple(part for content in known for part in content.parts)
+    way = (*(call for content in known for call in content.way), event)
+    if len(parts) > _MOST_PARTS or len(way) > _MOST_CALLS:
+        return None
+    return Content(parts, way)
+
+
+# ----------------------------------------------------------------------------- what goes astray
+
+
+class Astray(Struct, frozen=True):
+    """A fault: at what operation, of which part's load, and what it is."""
+
+    at: Event
+    load: Event
+    why: str
+    #: the call that the part was to go through
+    call: Event | None = None
+
+
+class Pace(Struct, frozen=True):
+    """How far a part of the output is from the next one, and the part of the input from its next;
+    ``own``: from a load to the next one."""
+
+    output: Expr
+    input: Expr
+    own: Expr
+
+
+REPEATED: Final = "repeated"
+LEFT_OUT: Final = "left out"
+LEFT_BEHIND: Final = "left behind"
+
+
+def groups(arrivals: Sequence[Arrival]) -> Iterator[list[Arrival]]:
+    """The arrivals at each output, if it is known what arrives: at each part the last one."""
+    by_storage: dict[int, list[Arrival]] = {}
+    for arrival in arrivals:
+        by_storage.setdefault(id(arrival.storage), []).append(arrival)
+    for group in by_storage.values():
+        last = {id(arrival.offset): arrival for arrival in group}
+        found = [arrival for arrival in group if last[id(arrival.offset)] is arrival]
+        if any(arrival.content is None for arrival in found):
+            continue
+        counts = {len(parts_of(arrival)) for arrival in found}
+        if len(counts) == 1 and counts != {0}:
+            yield found
+
+
+def parts_of(arrival: Arrival) -> tuple[Part, ...]:
+    return arrival.content.parts if arrival.content is not None else ()
+
+
+def columns(group: Sequence[Arrival]) -> Iterator[list[Part]]:
+    """The parts that the arrivals are made of, of each operand by itself.
+
+    Several operands of one input are as far from each other as the kernel wants them to be.
+    """
+    found = [list(column) for column in zip(*map(parts_of, group), strict=True)]
+    inputs = [{id(part.storage) for part in column} for column in found]
+    for n, column in enumerate(found):
+        others = [each for m, each in enumerate(inputs) if m != n]
+        if len(inputs[n]) == 1 and all(inputs[n].isdisjoint(each) for each in others):
+            yield column
+
+
+def out_of_step(group: Sequence[Arrival], column: Sequence[Part], pace: Pace) -> list[int]:
+    """The arrivals that are not as far from the one before as the pace says."""
+    off: list[int] = []
+    for n in range(1, len(column)):
+        far = column[n].offset - column[n - 1].offset
+        wanted = group[n].offset - group[n - 1].offset
+        if far * pace.output is not wanted * pace.input:
+            off.append(n)
+    return off
+
+
+def is_astray(column: Sequence[Part], pace: Pace) -> bool:
+    """Whether a part arrives at two places of the output, or one is skipped."""
+    return bool(twice(column)) or _skips(column, pace.own)
+
+
+def even(journey: Journey, group: Sequence[Arrival], column: Sequence[Part]) -> Pace | None:
+    """The pace of operations one by one, if loads and stores each go on evenly by themselves."""
+    storage = column[0].storage
+    loads = [part.offset for part in journey.loads if part.storage is storage]
+    own, step = _step(loads), _step([arrival.offset for arrival in group])
+    return None if own is None or step is None else Pace(step, own, own)
+
+
+def _step(offsets: Sequence[Expr]) -> Expr | None:
+    steps = {id(step): step for a, b in pairwise(offsets) if (step := b - a) is not E.const(0)}
+    return next(iter(steps.values())) if len(steps) == 1 else None
+
+
+def twice(column: Sequence[Part]) -> list[int]:
+    """The arrivals of which the part arrives elsewhere, too."""
+    offsets = [id(part.offset) for part in column]
+    return [n for n, offset in enumerate(offsets) if offsets.count(offset) > 1]
+
+
+def _skips(column: Sequence[Part], own: Expr) -> bool:
+    offsets = {id(part.offset) for part in column}
+    first = column[0].offset
+    found = [_steps(part.offset - first, own) for part in column]
+    steps = [step for step in found if step is not None]
+    if not steps or len(steps) < len(found):
+        return False
+    between = range(min(steps), max(steps) + 1)
+    return any(id(first + own * step) not in offsets for step in between)
+
+
+def _steps(far: Expr, own: Expr) -> int | None:
+    """How many steps something is away."""
+    if far is E.const(0):
+        return 0
+    if not far.terms:
+        steps = far.const // own.const if own.const else 0
+    else:
+        (product, count), has = far.terms[0], dict(own.terms)
+        steps = count // has[product] if product in has else 0
+    return steps if own * steps is far else None
+
+
+def spans(content: Content) -> frozenset[Span]:
+    return frozenset(call.operation.span for call in content.way)
+
+
+def longest(group: Sequence[Arrival]) -> Content:
+    """What has gone through most calls."""
+    found = [each.content for each in group if each.content is not None and each.content.parts]
+    return max(found, key=lambda content: (len(content.way), content.parts[0].load.round or 0))
+
+
+def left_out(group: Sequence[Arrival], whole: Content) -> Iterator[tuple[Arrival, Event]]:
+    """What arrives without having gone through a call that others go through an iteration after
+    they were loaded, or later, and through no other one; ``whole``: what goes through most."""
+    every = spans(whole)
+    for arrival in group:
+        assert arrival.content is not None
+        mine = spans(arrival.content)
+        if not mine < every:
+            continue
+        for call in whole.way:
+            if call.operation.span not in mine and _is_later(call, whole):
+                yield arrival, call
+                break
+
+
+def _is_later(call: Event, content: Content) -> bool:
+    rounds = [part.load.round for part in content.parts]
+    known = [when for when in rounds if when is not None]
+    if call.round is None:  # a run, which knows of no rounds
+        return not known
+    return bool(known) and call.round > max(known)
+
+
+def left_behind(journey: Journey, others: Journey) -> Iterator[Astray]:
+    """Results that nothing has read, of parts that have arrived nowhere, by calls of which results
+    have arrived in ``others``."""
+    arrived = [arrival for arrival in journey.arrivals if arrival.content is not None]
+    if journey.unsure or len(arrived) < len(journey.arrivals):
+        return
+    there = {(id(p.storage), id(p.offset)) for arrival in arrived for p in parts_of(arrival)}
+    through = {
+        span
+        for arrival in others.arrivals
+        if arrival.content is not None
+        for span in spans(arrival.content)
+    }
+    for held in journey.held:
+        content = held.content
+        if content is None or held.read or not content.way or len(content.parts) != 1:
+            continue
+        (part,) = content.parts
+        if (id(part.storage), id(part.offset)) in there:
+            continue
+        if held.event.operation.span in through:
+            yield Astray(held.event, part.load, LEFT_BEHIND)
