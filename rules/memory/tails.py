@@ -12,7 +12,7 @@ from rules.memory.formulas import pinned
 from rules.memory.wholes import Along, fillings, line, quotients, walks
 from rules.memory.words import reach
 from verifier.hardware.targets import Target
-from verifier.rulebase import Monitor, On, Replayed, Rule, Shown, register
+from verifier.rulebase import Monitor, On, Replayed, Rule, Shown, Whose, register
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.checks import Check, Note
@@ -326,6 +326,7 @@ register(
         on=On.TRACE,
         of_loops=True,
         check=dropped_tails,
+        whose=Whose.OF_TENSORS,
         monitors=(Monitor(Reached, tail_unread, meant=True),),
         replayed=Replayed(Shown.STATED, whole=True),
         failing=examples.TAIL_FAILING,

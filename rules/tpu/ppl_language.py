@@ -377,7 +377,8 @@ _host(
     "PPL079",
     "tensors that are declared for a pointer are used",
     "A tensor that a kernel gives a shape to and then neither reads nor writes was meant for "
-    "something: as a rule its result is stored to another one.",
+    "something: as a rule another one is read for it, or its result is stored to another one. One "
+    "that a kernel is given and does not speak of may be left over: that is a warning.",
     ("PPL-A03",),
     _TOTALS.replace("pl.dma.store(target, b)", "pl.dma.store(source, b)"),
     _TOTALS,

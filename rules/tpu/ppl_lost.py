@@ -13,6 +13,8 @@ from msgspec.structs import replace
 
 from rules.memory.cases import contains, same_elements
 from rules.tpu.ppl_kit import declare, elementwise, function, is_device
+from rules.tpu.ppl_rounds import lost_rounds
+from rules.tpu.ppl_unread import unread_results
 from verifier.hardware.chips import Chip
 from verifier.rulebase import REFUSED, On
 from verifier.source.ir import Span
@@ -26,6 +28,8 @@ def lost_results(trace: Trace, chip: Chip) -> Iterable[Check]:
     """One check per place that makes a result, if all that it makes is lost."""
     if trace.unmodelled:  # it may read any of them
         return
+    yield from lost_rounds(trace)
+    yield from unread_results(trace)
     by_place: dict[Span, list[Check | None]] = {}
     for uses in index(trace).storages:
         if not uses.storage.buffer.on_chip:
@@ -35,8 +39,9 @@ def lost_results(trace: Trace, chip: Chip) -> Iterable[Check]:
                 by_place.setdefault(write.span, []).append(_lost(write, uses, trace))
     for found in by_place.values():
         sure = [check for check in found if check is not None]
-        # where one of several rounds or calls makes something that is used, the others may be idle
-        if len(sure) == len(found):
+        # where several rounds or calls make something that is used, the others may be idle; not
+        # those of a loop of which the last round alone is used
+        if len(sure) == len(found) or (len(sure) == len(found) - 1 and found[-1] is None):
             yield from sure
 
 
@@ -110,8 +115,9 @@ declare(
     "a result is read before its tensor is filled again",
     "A tensor that is cleared, loaded or computed anew before anything has read it held a result "
     "for nothing: as a rule two statements are in the wrong order, or one names the wrong tensor. "
-    "What reads the tensor then finds other data than was meant for it. Constants, and doing the "
-    "very same twice, are fine.",
+    "What reads the tensor then finds other data than was meant for it. So is what a round of a "
+    "loop makes of data of its own if the next one overwrites it, and what comes to no store at "
+    "all. Constants, and doing the very same twice, are fine.",
     ("ADR-11",),
     lost_results,
     elementwise("pl.tiu.fmul(b, a, 2.0)\npl.tiu.zero(b)"),

@@ -173,8 +173,11 @@ def kernel(out_ptr, src_ptr):
     changes={
         "good": ({}, set()),
         "signature": ({"more": ", speed=3"}, {"ppl-signature"}),
-        "memory": ({"source": "source"}, {"ppl-transfer-memory"}),
-        "dtype": ({"load": "pl.tiu.zero(a)", "dtype": "float16"}, {"ppl-dtypes"}),
+        "memory": ({"source": "source"}, {"ppl-transfer-memory", "ppl-lost-result"}),
+        "dtype": (
+            {"load": "pl.tiu.zero(a)", "dtype": "float16"},
+            {"ppl-dtypes", "ppl-unused-tensor"},
+        ),
         "shape": (
             {"columns": "90", "part": ".sub_view([1, 24, 1, 84], [0, 0, 0, 0])"},
             {"ppl-operand-shape"},
@@ -186,9 +189,9 @@ def kernel(out_ptr, src_ptr):
                 "load": "pl.tiu.zero(a)",
                 "source": "a.sub_view([1, 24, 1, 84], [1, 0, 0, 0])",
             },
-            {"ppl-operand-layout"},
+            {"ppl-operand-layout", "ppl-unused-tensor"},
         ),
-        "undefined": ({"load": "pass"}, {"uninitialised-read"}),
+        "undefined": ({"load": "pass"}, {"uninitialised-read", "ppl-unused-tensor"}),
     },
     changed={"more": ", factor=2"},
     run="""

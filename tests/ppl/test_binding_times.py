@@ -286,3 +286,35 @@ def test_a_constant_of_the_kernel_by_another_name(tmp_path: Path) -> None:
     file.write_text(header + ALIASES + text, encoding="utf-8")
     found = analyze_file(FileRequest(path=str(file), targets=("bm1690",)))
     assert [k.status for k in found.kernels if k.name == "copied"] == ["verified"]
+
+
+BRANCH = """\
+# tilelint: contract (out_ptr: fp32[1, 48, 1, 70], src_ptr: fp32[1, 48, 1, 70], n: 1..9)
+@ppl.jit
+def kernel(out_ptr, src_ptr, n):
+    src = pl.gtensor([1, 48, 1, 70], pl.GLOBAL, src_ptr)
+    out = pl.gtensor([1, 48, 1, 70], pl.GLOBAL, out_ptr)
+    wide = 70
+    if pl.get_core_index() < pl.get_core_num():
+        {bound}
+        {inside}
+        t = pl.make_tensor([1, 48, 1, wide], pl.float32)
+        pl.dma.load(t, src)
+        pl.dma.store(out, t)
+"""
+
+
+@pytest.mark.parametrize(
+    ("bound", "inside", "dynamic"),
+    [
+        # what a branch binds is what it is made of there, whatever decides about the branch
+        ("wide = 35 * 2", "pass", False),
+        ("wide = 35 * 2", "wide = wide + 0", False),
+        ("wide = 70 + n - n", "pass", True),
+        ("pass", "if n > 2:\n            wide = 70", True),
+    ],
+)
+def test_what_a_branch_binds(tmp_path: Path, bound: str, inside: str, dynamic: bool) -> None:
+    text = BRANCH.format(bound=bound, inside=inside)
+    found = {d.rule for d in check(tmp_path, text, "bm1690").diagnostics}
+    assert ("ppl-dynamic-block" in found) is dynamic

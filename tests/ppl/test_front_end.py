@@ -275,15 +275,19 @@ def test_a_run_tells_of_it(tmp_path: Path, body: str, compiled: bool) -> None:
             True,
         ),
         # another name of a tensor that is used
-        ("y = pl.gtensor([1, 50, 1, 70], pl.GLOBAL, x_ptr)", True),
+        ("y = pl.gtensor([1, 50, 1, 70], pl.GLOBAL, x_ptr)\nz = y_ptr.dtype", True),
     ],
 )
 def test_declared_for_nothing(tmp_path: Path, body: str, used: bool) -> None:
-    """A warning (PPL079), which no status has: the result may well be what is meant."""
+    """PPL079; of what the text does not even name it is a warning, which no status has."""
     text = _text(body, ", y_ptr").replace("m: 2..20", "m: 2..20, y_ptr: fp32[50, 70]")
     result = check(tmp_path, text, "bm1684x")
     found = [(d.rule, d.severity) for d in result.diagnostics if d.rule == "ppl-unused-tensor"]
-    assert found == ([] if used else [("ppl-unused-tensor", "warning")])
+    assert found == ([] if used else [("ppl-unused-tensor", "error")])
+    text = _text("k = k", ", y_ptr").replace("m: 2..20", "m: 2..20, y_ptr: fp32[50, 70]")
+    result = check(tmp_path, text, "bm1684x")
+    assert [(d.rule, d.severity) for d in result.diagnostics] == [("ppl-unused-tensor", "warning")]
+    assert [k.status for k in result.kernels if k.name == "kernel"] == ["verified"]
 
 
 _PAIR = "a = [1.0, 2.0]\n"

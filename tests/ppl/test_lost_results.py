@@ -49,6 +49,16 @@ _LOST = [
     _LOAD.format(0) + f"{_TWICE}{_LOAD.format(1)}{_TWICE}",
     # of a part, by more than it
     _LOAD.format(0) + f"pl.tiu.move({_HALF.format(32)}, {_HALF.format(0)})\npl.tiu.zero(total)",
+    # in each round but the last: by what it makes itself, by what the next one begins with, and
+    # where the rounds of the loop are written out
+    _loop(_LOAD.format("i"), _TWICE),
+    _loop("pl.tiu.zero(total)", _LOAD.format("i"), _SUM),
+    _loop(_LOAD.format("i")) + "\n" + _SUM,
+    _loop(_LOAD.format("i"), header="for i in pl.static_range(2):") + "\n" + _SUM,
+    # of what nothing that is stored is made
+    _LOAD.format(0) + _SUM + "pl.tiu.fmul(a, a, 2.0)",
+    _LOAD.format(0) + _SUM + "pl.tiu.fmul(total, 2.0)",
+    _loop(_LOAD.format("i"), "pl.tiu.fadd(a, a, 1.0)"),
 ]
 _USED = [
     _loop(_LOAD.format("i"), _SUM),
@@ -57,9 +67,15 @@ _USED = [
     # by less than it, and under a condition that the result is not made under
     _LOAD.format(0) + f"pl.tiu.fmul(total, a, 2.0)\npl.tiu.zero({_HALF.format(0)})",
     _LOAD.format(0) + "pl.tiu.fmul(total, a, 2.0)\nif steps > 9:\n    pl.tiu.zero(total)",
-    # the very same twice, and what only the last round of an unrolled loop needs
+    # the very same twice, and in each round
     _LOAD.format(0) + _LOAD.format(0) + _SUM,
-    _loop(_LOAD.format("i"), header="for i in pl.static_range(2):") + "\n" + _SUM,
+    _loop(_LOAD.format(0), _TWICE),
+    # what a round makes the next one uses
+    _LOAD.format(0) + _loop(_SUM, _LOAD.format("i")),
+    _LOAD.format(0) + _loop(_SUM, "pl.tiu.fmul(a, total, 0.5)"),
+    _loop(_LOAD.format("i"), "if i == steps - 1:", "    " + _TWICE).replace(
+        "    pl.tiu.fmul", "        pl.tiu.fmul"
+    ),
 ]
 
 
@@ -68,8 +84,8 @@ _USED = [
 )
 def test_lost_results(tmp_path: Path, body: str, lost: bool) -> None:
     result = check(tmp_path, _text(body), "bm1684x")
-    found = [(d.rule, d.severity) for d in result.diagnostics if d.severity != "note"]
-    assert found == ([("ppl-lost-result", "error")] if lost else [])
+    found = {(d.rule, d.severity) for d in result.diagnostics if d.severity != "note"}
+    assert found == ({("ppl-lost-result", "error")} if lost else set())
     assert [k.status for k in result.kernels] == ["violated" if lost else "verified"]
 
 

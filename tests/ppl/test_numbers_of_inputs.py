@@ -21,6 +21,7 @@ def kernel(x, o, n):
     pl.tiu.{call}
     out = pl.gtensor([1, 24, 5, 16], pl.GLOBAL, o)
     pl.dma.store(out, made)
+    pl.dma.store(source, given)
 """
 
 

@@ -18,6 +18,7 @@ def operated(out_ptr, src_ptr, other_ptr):
     pl.dma.load(c, pl.gtensor([2, 12, 5, 7], pl.GLOBAL, other_ptr).view())
     {statement}
     pl.dma.store(pl.gtensor({shape}, pl.GLOBAL, out_ptr).view(), b)
+    pl.dma.store(pl.gtensor([2, 12, 5, 7], pl.GLOBAL, other_ptr).view(), c)
 """
 
 
@@ -215,9 +216,34 @@ def test_library_helpers_are_followed(tmp_path: Path) -> None:
 def test_calls_that_fit_no_signature(tmp_path: Path, call: str) -> None:
     found = judged(tmp_path, call)
     if call.count(",") == 1:  # a product that nobody takes: b is left as it was
-        assert found == {"uninitialised-read"}
+        assert found == {"uninitialised-read", "ppl-lost-result"}
     else:
         assert "ppl-signature" in found
+
+
+@pytest.mark.parametrize(
+    ("call", "meant"),
+    [
+        ("pl.tiu.zero(input=b)", None),
+        ("pl.tiu.zero(dst=b)", "input"),
+        ("pl.dma.fill(input=b, value=1.0)", None),
+        ("pl.dma.fill(output=b, value=1.0)", "input"),
+        ("pl.tiu.move(dst=b, src=a)", None),
+        ("pl.tiu.move(output=b, src=a)", "dst"),
+        ("pl.tiu.fadd(dst=b, src0=a, src1=c)", ""),
+        ("pl.tiu.cast(b, src=a)", ""),
+        ("pl.tiu.fscale(b, a, scale=2.0, bias=None)", None),
+        ("pl.tiu.fscale(b, a, scale=2.0)", ""),
+    ],
+)
+def test_names_that_parameters_have(tmp_path: Path, call: str, meant: str | None) -> None:
+    """As ``language/tiu/tiu.py`` and ``language/dma/dma.py`` of tpu_ppl 1.6.19 have them."""
+    shape = "[2, 12, 5, 7]"
+    text = KERNEL.format(a="float32", b="float32", shape=shape, statement=call)
+    found = [d for d in check(tmp_path, text).diagnostics if d.rule == "ppl-signature"]
+    assert bool(found) is (meant is not None)
+    if meant:
+        assert f"did you mean `{meant}`?" in str(found[0])
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ def parts(out_ptr, src_ptr, k: pl.constexpr):
     pl.tiu.zero(b)
     {statement}
     pl.dma.store(target, b)
+    pl.dma.store(source, a)
 """
 
 
@@ -70,17 +71,20 @@ CASES = [
     (f"pl.dma.broadcast({part('b', 59)}, {part('a', channels=1)})", "ppl-start-lane"),
     (
         "c = pl.make_tensor([1, 6, 1, 9], pl.float32)\n    "
-        f"pl.tiu.fmm2(c, {part('a', wide=6)}, {part('a', wide=9)}, out_dtype=pl.float32)",
+        f"pl.tiu.fmm2(c, {part('a', wide=6)}, {part('a', wide=9)}, out_dtype=pl.float32)\n    "
+        f"pl.tiu.cast({part('b', wide=9)}, c)",
         "",
     ),
     (
         "c = pl.make_tensor([1, 6, 1, 9], pl.float32)\n    "
-        f"pl.tiu.fmm2(c, {part('a', 1, wide=6)}, {part('a', wide=9)}, out_dtype=pl.float32)",
+        f"pl.tiu.fmm2(c, {part('a', 1, wide=6)}, {part('a', wide=9)}, out_dtype=pl.float32)\n    "
+        f"pl.tiu.cast({part('b', wide=9)}, c)",
         "ppl-start-lane",
     ),
     (
         "c = pl.make_tensor([1, 6, 1, 9], pl.float32)\n    "
-        f"pl.tiu.fmm2(c, {part('a', 0, 8, wide=6)}, {part('a', wide=9)}, out_dtype=pl.float32)",
+        f"pl.tiu.fmm2(c, {part('a', 0, 8, wide=6)}, {part('a', wide=9)}, out_dtype=pl.float32)"
+        f"\n    pl.tiu.cast({part('b', wide=9)}, c)",
         "ppl-operand-address",
     ),
 ]

@@ -98,7 +98,7 @@ _USED = "\npl.tiu.fadd(x, x, a)"
         ("y = x >= 2.0", False),
         ("y = x != 2.0", False),
         ("y = x.T", False),
-        ("y = x > 2.0", True),
+        ("y = x > 2.0\npl.tiu.move(x, y)", True),
         ("x.name = 3", False),
         # constants that are bound in each trip
         ("for i in pl.static_range(3):\n    a: pl.constexpr = i", False),
@@ -109,6 +109,10 @@ _USED = "\npl.tiu.fadd(x, x, a)"
         ("def inner(n):\n    return n", False),
         ("print('rows', m)", True),
         ("print(m)", False),
+        ("print('rows', m, sep=' ')", False),
+        # functions of the language take what they take
+        ("a = pl.cdiv(3.5, 2)", True),
+        ("a = pl.cdiv(x=m, div=4)", True),
         ("a = m\nwhile a:\n    a -= 1", False),
     ],
 )
@@ -125,3 +129,19 @@ def test_what_functions_of_the_language_are_not_given(tmp_path: Path) -> None:
     lines = _KERNEL.format(body="    a = pl.cdiv(m)")
     result = check(tmp_path, lines, "bm1684x")
     assert [d.message for d in result.diagnostics] == ["`pl.cdiv` is called without `div`"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "a = pl.cdiv(a=m, b=4)",
+        "pl.sync(1)",
+        "a = pl.lane_num(3)",
+        "y = pl.make_tensor(shape=[1, 50, 1, 70], dtype=pl.float32)",
+        "y = x.sub_view([1, 50, 1, 7], offsets=[0, 0, 0, 0])",
+    ],
+)
+def test_names_that_functions_of_the_language_have(tmp_path: Path, body: str) -> None:
+    lines = _KERNEL.format(body=f"    {body}")
+    found = {d.rule for d in check(tmp_path, lines, "bm1684x").diagnostics}
+    assert found == {"ppl-signature"}

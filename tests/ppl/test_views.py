@@ -20,6 +20,7 @@ def viewed(out_ptr, src_ptr, rows: pl.constexpr, odd: pl.constexpr):
     pl.dma.load(a, source)
     {statement}
     pl.dma.store(target, b)
+    pl.dma.store(source, a)
 """
 
 
@@ -102,9 +103,11 @@ def test_a_reinterpretation_reads_what_it_is_of(tmp_path: Path) -> None:
     unset = "c = b.view(dtype=pl.int8)\nd = pl.make_tensor([1, rows, 4, 48], pl.int8)\n"
     chosen = unset + "pl.tiu.gt_select(d, c, 0, 1, 0)"
     assert "uninitialised-read" in found(tmp_path, f"{chosen}\npl.tiu.zero(b)")
-    assert found(tmp_path, f"pl.tiu.zero(b)\n{chosen}") == {}
+    used = "pl.dma.store(source.view(dtype=pl.int8).sub_view([1, rows, 4, 48], [0, 0, 0, 0]), d)"
+    assert found(tmp_path, f"pl.tiu.zero(b)\n{chosen}\n{used}") == {}
     # what is moved and never stored decides nothing
-    assert found(tmp_path, unset + "pl.tiu.move(d, c)\npl.tiu.zero(b)") == {}
+    moved = found(tmp_path, unset + "pl.tiu.move(d, c)\npl.tiu.zero(b)")
+    assert set(moved) == {"ppl-lost-result"}
 
 
 def test_a_run_may_go_on_into_the_next_row_of_global_memory(tmp_path: Path) -> None:

@@ -98,8 +98,24 @@ OUT = np.zeros(SHAPE, np.float32)
 )
 def test_two_operands(tmp_path: Path, name: str, function: Any) -> None:
     assert np.array_equal(run(tmp_path, f"pl.tiu.{name}(out, x0, x1)", OUT, A, B), function(A, B))
-    got = run(tmp_path, f"pl.tiu.{name}(out, x0, 0.75)", OUT, A)
+    # a constant that comes last would be how often a quotient is refined
+    steps = ", num_iter=3" if name == "fdiv" else ""
+    got = run(tmp_path, f"pl.tiu.{name}(out, x0, 0.75{steps})", OUT, A)
     assert np.array_equal(got, function(A, np.float32(0.75)))
+
+
+def test_a_constant_that_comes_last_is_no_operand(tmp_path: Path) -> None:
+    """It is the shift, or the number of steps: what stands first is a source then."""
+    got = run(tmp_path, "y = pl.tiu.fdiv(x0, x1, 3)\npl.tiu.move(out, y)", OUT, A, B)
+    assert np.array_equal(got, np.divide(A, B))
+    # a name that is assigned is a value of the run
+    got = run(tmp_path, "k = 0.75\npl.tiu.fdiv(out, x0, k)", OUT, A)
+    assert np.array_equal(got, np.divide(A, np.float32(0.75)))
+    a = np.full(SHAPE, 3, np.int32)
+    got = run(tmp_path, "y = pl.tiu.add(x0, x0, 2)\npl.tiu.move(out, y)", 0 * a, a)
+    assert np.array_equal(got, a * 8)
+    found = outcome(tmp_path, "pl.tiu.fdiv(out, x0, 0.75)", OUT, A)
+    assert {d.rule for d in found.violations} == {"uninitialised-read"}
 
 
 @pytest.mark.parametrize("kind", [np.float16, ml_dtypes.bfloat16])

@@ -116,7 +116,8 @@ def assigned(
         name = parameter_of(keyword)
         if name not in signature.names:
             meant = faults.unknown(keyword, argument)
-            if meant is not None and meant not in {*arguments, *call.keywords}:
+            again = meant in arguments or (meant != keyword and meant in call.keywords)
+            if meant is not None and not again:
                 arguments[meant] = argument
         elif name in arguments:
             faults.twice(keyword, argument)

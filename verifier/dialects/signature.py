@@ -1,7 +1,8 @@
 """The parameters of a function of a kernel API, out of the text that its description has.
 
 ``dst*, src*, |, scale=1.0, **``: ``*`` marks a required parameter, ``|`` starts the keyword-only
-ones, ``**`` says that unknown keywords are taken and dropped.
+ones, ``**`` says that unknown keywords are taken and dropped. Those before ``/`` have no name: they
+are given by their place alone.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from functools import cache
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 
 class Parameter(Struct, frozen=True):
@@ -17,6 +19,8 @@ class Parameter(Struct, frozen=True):
     name: str
     default: str | None
     keyword_only: bool
+    #: it has no name that a call could give it by
+    nameless: bool = False
 
 
 class Signature(Struct, frozen=True):
@@ -43,6 +47,9 @@ class Signature(Struct, frozen=True):
                 shown.append("*")
             default = parameter.default
             shown.append(parameter.name if default is None else f"{parameter.name}={default}")
+            nameless = sum(each.nameless for each in self.parameters)
+            if nameless == len(shown):
+                shown.append("/")
         return f"({', '.join(shown)})"
 
 
@@ -55,6 +62,8 @@ def parse(name: str, generation: str, text: str) -> Signature:
     for part in text.split(", ") if text else ():
         if part == "|":
             keyword_only = True
+        elif part == "/":
+            parameters = [replace(each, nameless=True) for each in parameters]
         elif part == "**":
             accepts_all = True
         elif part.endswith("*"):

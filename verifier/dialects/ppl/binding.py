@@ -5,17 +5,22 @@ from __future__ import annotations
 import difflib
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from verifier.dialects.binding import Bound, assigned, bound, literal
-from verifier.dialects.ppl import names
+from verifier.dialects.ppl import names, parameters, trailing
+from verifier.dialects.ppl.compiling import is_constant_argument
 from verifier.dialects.ppl.isa import signature
+from verifier.dialects.ppl.trailing import Given
 from verifier.dialects.signature import Parameter, Signature
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Expr
 from verifier.symbolic.instruction import Instruction
 from verifier.symbolic.machine import Arg, Call, Machine
+from verifier.symbolic.python.vm import VM
 from verifier.symbolic.roles import Takes
-from verifier.symbolic.tensors import DType
+from verifier.symbolic.tensors import DType, View
 from verifier.symbolic.values import Enumerator
 
 SIGNATURE_RULE = "ppl-signature"
@@ -26,8 +31,35 @@ def spoken(instruction: Instruction) -> str:
     return f"pl.{instruction.name.partition('.')[2]}"
 
 
+def sorted_call(machine: VM, instruction: Instruction, call: Call) -> Call:
+    """A call with what is no operand under its name, as the front end takes it."""
+    if not trailing.sorts(instruction):
+        return call
+    kinds = [_kind(machine, argument) for argument in call.args]
+    taken = trailing.taken(instruction, kinds, call.keywords)
+    operands = tuple(each for k, each in enumerate(call.args) if k not in taken)
+    named = {name: call.args[k] for k, name in taken.items()}
+    return replace(call, args=operands, keywords={**call.keywords, **named})
+
+
+def _kind(machine: VM, argument: Arg) -> Given:
+    value = argument.value
+    if isinstance(value, DType) or value is names.VOID:
+        return Given.DTYPE
+    if isinstance(value, Enumerator):
+        return Given.MODE if value.kind == "round" else Given.OPERAND
+    if isinstance(value, View) or not is_constant_argument(machine, argument.span):
+        return Given.OPERAND
+    number = value.const if isinstance(value, Expr) and value.is_const else value
+    truth = isinstance(number, (bool, int, float)) and int(number) in (0, 1)
+    return Given.TRUTH if truth else Given.CONSTANT
+
+
 def bind(machine: Machine, instruction: Instruction, call: Call) -> Bound:
-    """Assign arguments to parameters; what does not fit is reported (``ppl-signature``)."""
+    """Assign arguments to parameters; what does not fit is reported (``ppl-signature``).
+
+    Operands have the names of the description then, whatever the function calls them.
+    """
     known = signature(instruction)
     result = instruction.result is not None and _left_out(instruction, known, call)
     left_out = (known.parameters[0].name,) if result else ()
@@ -36,21 +68,43 @@ def bind(machine: Machine, instruction: Instruction, call: Call) -> Bound:
         call,
         _Faults(machine, instruction, known, call),
         left_out=left_out,
-        parameter_of=lambda keyword: _parameter(instruction, known, keyword),
+        parameter_of=lambda keyword: _parameter(known, keyword),
     )
-    return bound(known, call, arguments, default_value, left_out=left_out)
+    return _described(instruction, bound(known, call, arguments, default_value, left_out=left_out))
 
 
-def _parameter(instruction: Instruction, known: Signature, keyword: str) -> str:
-    """The parameter that a keyword means: the packages have several names for some."""
-    role = None if keyword in known.names else instruction.role(keyword)
-    return keyword if role is None else role.name
+def _described(instruction: Instruction, given: Bound) -> Bound:
+    """The same with the names of the roles."""
+    roles = {p.name: instruction.role(p.name) for p in given.signature.parameters}
+    names_ = {name: name if role is None else role.name for name, role in roles.items()}
+    parameters = tuple(replace(p, name=names_[p.name]) for p in given.signature.parameters)
+    operands = {
+        names_[name]: replace(operand, role=names_[name])
+        for name, operand in given.operands.items()
+    }
+    return replace(
+        given, signature=replace(given.signature, parameters=parameters), operands=operands
+    )
+
+
+def _parameter(known: Signature, keyword: str) -> str:
+    """The parameter that a keyword means; some have no name that a call could give them by."""
+    return "" if any(p.nameless for p in known.parameters if p.name == keyword) else keyword
+
+
+def _meant(instruction: Instruction | None, known: Signature, keyword: str) -> str | None:
+    """The parameter that has the name, or that the operand of that name is given by."""
+    if keyword in known.names:
+        return keyword
+    if instruction is None or (role := instruction.role(keyword)) is None:
+        return None
+    return next((n for n in known.names if instruction.role(n) is role), None)
 
 
 def _left_out(instruction: Instruction, known: Signature, call: Call) -> bool:
     """Whether a call has no destination: one tensor or number less than there are."""
     first = known.parameters[0].name
-    named = {_parameter(instruction, known, keyword) for keyword in call.keywords}
+    named = {_meant(instruction, known, keyword) for keyword in call.keywords}
     if first in named:
         return False
     needed = {p.name for p in known.positional if p.default is None and _is_operand(instruction, p)}
@@ -76,32 +130,55 @@ def default_value(text: str) -> object:
         return names.value(text)
 
 
+def fits(machine: Machine, name: str, call: Call) -> None:
+    """Whether a call of a function without a description has the arguments that it takes."""
+    known = parameters.of(name)
+    if known is not None:
+        assigned(known, call, _Faults(machine, None, known, call))
+
+
 class _Faults(Struct, frozen=True):
     """:class:`verifier.dialects.binding.Faults` as checks of ``ppl-signature``."""
 
     machine: Machine
-    instruction: Instruction
+    instruction: Instruction | None
     signature: Signature
     call: Call
+
+    @property
+    def shown(self) -> str:
+        return self.call.text if self.instruction is None else spoken(self.instruction)
 
     def crowded(self, first: Arg, most: int) -> None:
         count = len(self.call.args)
         report(
             self.machine,
             first.span,
-            f"{count} positional arguments fit {spoken(self.instruction)}",
+            f"{count} positional arguments fit {self.shown}",
             f"`{self.call.text}` takes {most} positional arguments, {count} are given",
         )
 
-    def unknown(self, keyword: str, argument: Arg) -> None:
-        close = difflib.get_close_matches(keyword, self.signature.names, 1)
+    def unknown(self, keyword: str, argument: Arg) -> str | None:
+        meant = _meant(self.instruction, self.signature, keyword)
+        if meant == keyword:
+            report(
+                self.machine,
+                argument.span,
+                f"{self.shown} is given `{keyword}` by its place",
+                f"`{self.call.text}` takes no keyword `{keyword}`",
+                ("leave the name out",),
+            )
+            return meant
+        named = [p.name for p in self.signature.parameters if not p.nameless]
+        close = [meant] if meant in named else difflib.get_close_matches(keyword, named, 1)
         report(
             self.machine,
             argument.span,
-            f"`{keyword}` is a parameter of {spoken(self.instruction)}",
+            f"`{keyword}` is a parameter of {self.shown}",
             f"`{self.call.text}` has no parameter `{keyword}`",
             (f"did you mean `{close[0]}`?",) if close else (),
         )
+        return meant
 
     def twice(self, keyword: str, argument: Arg) -> None:
         report(

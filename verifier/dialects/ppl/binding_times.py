@@ -85,6 +85,14 @@ class _Loop(Struct, frozen=True):
     unrolled: bool
 
 
+class _Branch(Struct, frozen=True):
+    """A condition, and where what stands under it begins and ends."""
+
+    test: ast.expr
+    first: int
+    last: int
+
+
 class _Bound(Struct, frozen=True):
     """One place where a name is bound."""
 
@@ -94,7 +102,7 @@ class _Bound(Struct, frozen=True):
     value: ast.expr
     loops: tuple[_Loop, ...]
     #: the conditions around it
-    tests: tuple[ast.expr, ...]
+    tests: tuple[_Branch, ...]
     #: it is the counter of a loop
     counter: _Loop | None = None
     #: ``x: pl.constexpr = value``
@@ -156,9 +164,12 @@ class BindingTimes:
 
     def is_wrapped(self, node: ast.expr) -> bool:
         """Whether the front end has a ``constexpr`` object for it for certain, whatever it holds:
-        for literals, parameters that are no value of the run, and names annotated as constants."""
+        for literals, parameters that are no value of the run, names annotated as constants, and
+        what operators make of these."""
         if isinstance(node, ast.Constant):
             return True
+        if isinstance(node, (ast.UnaryOp, ast.BinOp)):
+            return all(map(self.is_wrapped, _operands(node)))
         if not isinstance(node, ast.Name):
             return False
         bindings, first = self._reaching(node)
@@ -180,9 +191,9 @@ class BindingTimes:
             if isinstance(made, ast.Call):  # of sizes, and of pointers that come from outside
                 args = (*made.args, *(k.value for k in made.keywords))
                 sizes = (a for a in args if not isinstance(a, ast.Name) or a.id not in self.given)
-                out |= self._all((*sizes, *bound.tests), stage)
+                out |= self._all((*sizes, *_left(bound, node.lineno)), stage)
             else:
-                out |= self._folded(bound)
+                out |= self._folded(bound, node.lineno)
         return out
 
     # -- names ---------------------------------------------------------------------------
@@ -201,7 +212,7 @@ class BindingTimes:
                 if stage is Stage.FRONT_END:
                     out |= self._to_front_end(bound)
                 else:
-                    out |= self._folded(bound)
+                    out |= self._folded(bound, node.lineno)
             return out
         finally:
             self._asked.discard(key)
@@ -212,7 +223,8 @@ class BindingTimes:
         line, all_bound = node.lineno, self._bound.get(node.id, [])
         at, start = (line, node.col_offset), (0, 0)
         for bound in all_bound:
-            always = not bound.tests and all(_holds(loop, line) for loop in bound.loops)
+            always = all(_holds(loop, line) for loop in bound.loops)
+            always = always and all(_holds(branch, line) for branch in bound.tests)
             if always and bound.end <= at and bound.counter is None:
                 start = bound.end
         found = [
@@ -237,12 +249,13 @@ class BindingTimes:
             return run(bound.name)
         return frozenset({(Hangs.ON_TYPE, bound.name)})
 
-    def _folded(self, bound: _Bound) -> Sources:
+    def _folded(self, bound: _Bound, line: int) -> Sources:
+        """What the optimiser has to know of a name that is used in a line."""
         if bound.counter is not None and not bound.counter.unrolled:
             return run(bound.name)
         if self._is_carried(bound):
             return run(bound.name)
-        return self._all((bound.value, *bound.tests), Stage.OPTIMISER)
+        return self._all((bound.value, *_left(bound, line)), Stage.OPTIMISER)
 
     def _is_carried(self, bound: _Bound) -> bool:
         """Whether a loop of the device hands the name from one trip to the next."""
@@ -411,7 +424,7 @@ def _last_name(node: ast.expr) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
-def _holds(loop: _Loop, line: int) -> bool:
+def _holds(loop: _Loop | _Branch, line: int) -> bool:
     return loop.first <= line <= loop.last
 
 
@@ -422,7 +435,7 @@ def _end(node: ast.stmt | ast.expr) -> tuple[int, int]:
 def _bindings(
     body: Sequence[ast.stmt],
     loops: tuple[_Loop, ...],
-    tests: tuple[ast.expr, ...],
+    tests: tuple[_Branch, ...],
     named: Named,
 ) -> Iterator[_Bound]:
     """Where statements bind names, in the order of the text."""
@@ -442,7 +455,7 @@ def _own_expressions(node: ast.stmt) -> Iterator[ast.expr]:
 def _bindings_of(
     node: ast.stmt,
     loops: tuple[_Loop, ...],
-    tests: tuple[ast.expr, ...],
+    tests: tuple[_Branch, ...],
     named: Named,
 ) -> Iterator[_Bound]:
     if isinstance(node, ast.Assign):
@@ -467,11 +480,23 @@ def _bindings_of(
         yield from _bindings(node.orelse, loops, tests, named)
     elif isinstance(node, ast.While):
         loop = _Loop(node.lineno, node.end_lineno or node.lineno, False)
-        inside, under = (*loops, loop), (*tests, node.test)
-        yield from _bindings((*node.body, *node.orelse), inside, under, named)
+        for body in (node.body, node.orelse):
+            under = (*tests, *_branches(node.test, body))
+            yield from _bindings(body, (*loops, loop), under, named)
     elif isinstance(node, ast.If):
-        under = (*tests, node.test)
-        yield from _bindings((*node.body, *node.orelse), loops, under, named)
+        for body in (node.body, node.orelse):
+            yield from _bindings(body, loops, (*tests, *_branches(node.test, body)), named)
+
+
+def _branches(test: ast.expr, body: Sequence[ast.stmt]) -> Iterator[_Branch]:
+    if body:
+        yield _Branch(test, body[0].lineno, body[-1].end_lineno or body[-1].lineno)
+
+
+def _left(bound: _Bound, line: int) -> Iterator[ast.expr]:
+    """The conditions that a name is bound under and that a line does not stand under: they decide
+    which value it has there."""
+    return (each.test for each in bound.tests if not _holds(each, line))
 
 
 def _targets(
@@ -479,7 +504,7 @@ def _targets(
     value: ast.expr,
     end: tuple[int, int],
     loops: tuple[_Loop, ...],
-    tests: tuple[ast.expr, ...],
+    tests: tuple[_Branch, ...],
     part: bool = False,
 ) -> Iterator[_Bound]:
     if isinstance(target, ast.Name):

@@ -63,6 +63,14 @@ def is_wrapped(vm: VM, span: Span) -> bool:
     return times is not None and node is not None and times.is_wrapped(node)
 
 
+def is_constant_argument(vm: VM, span: Span) -> bool:
+    """Whether an argument is a ``constexpr`` object for certain; of the file's names as well."""
+    if is_wrapped(vm, span):
+        return known(vm, span, Stage.FRONT_END).condition is E.TRUE
+    text = vm.text(span)
+    return text.isidentifier() and text not in vm.scope().local and wrapped_global(vm, text)
+
+
 def _knowledge(vm: VM, sources: Sources) -> Knowledge:
     held = [(source, _holds(vm, source)) for source in sorted(sources, key=_order)]
     missing = [name for (_, name), condition in held if condition is not E.TRUE]
@@ -403,6 +411,7 @@ __all__ = [
     "constant_block",
     "is_compiled",
     "is_constant",
+    "is_constant_argument",
     "is_loop",
     "is_wrapped",
     "known",

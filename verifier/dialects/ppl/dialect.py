@@ -18,7 +18,7 @@ from verifier.dialects.ppl import (
     visiting,
     wrapped,
 )
-from verifier.dialects.ppl.binding import bind
+from verifier.dialects.ppl.binding import bind, fits, sorted_call
 from verifier.dialects.ppl.emission import perform
 from verifier.hardware.chips import Chip
 from verifier.hardware.engines import Engine
@@ -92,11 +92,14 @@ class PplDialect(PlainDialect):
                 self._unnamed.add(call.span)
             if isinstance(machine, VM):
                 wrapped.given_all(machine, api.name, call)
+            fits(machine, api.name, call)
             return handler(machine, call)
         instruction = isa.find(api.name)
         if instruction is None:
             machine.unmodelled(f"{isa.PREFIX}{api.name.removeprefix('pl.')}", call.span)
             return Opaque(f"the result of {call.text}, which is not modelled")
+        if isinstance(machine, VM):
+            call = sorted_call(machine, instruction, call)
         bound = bind(machine, instruction, call)
         if not bound.complete:
             return Opaque(f"the result of {call.text} without its arguments")
@@ -138,6 +141,7 @@ class PplDialect(PlainDialect):
         """``sub_view``, ``view``; None if there is no such method."""
         if isinstance(machine, VM):
             wrapped.given_all(machine, f"tensor.{method}", call)
+        fits(machine, f"tensor.{method}", call)
         found = tensors.method(machine, view, method, call)
         if found is None and names.is_missing("tensor", method):
             meant = names.suggestion("tensor", method)
@@ -200,9 +204,14 @@ class PplDialect(PlainDialect):
                 demand.message,
                 facts=("PPL-A01",),
             )
+        groups, cores = (*(machine.grid_sizes or ()), 1, 1)[:2]
+        for axis, size in enumerate((cores, groups)):
+            if size > 1:  # whether the kernel asks where it runs or not
+                machine.grid(axis)
         constants = frontend.constants(machine, definition, module)
         self._constants = frozenset(constants)
         self._dropped |= frontend.prepare(machine, definition, module, constants)
+        visiting.unnamed(machine, definition)
 
     def enter(self, machine: VM, definition: ir.FunctionDef | ir.LambdaExpr, span: Span) -> None:
         """A function is compiled as well: it is a jit one, and looked through once."""

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Final
 
 from verifier.dialects.ppl import frontend, isa, library, tensors
-from verifier.dialects.ppl.binding import report
 from verifier.dialects.ppl.isa.shared import LAYOUTS
 from verifier.dialects.ppl.steps import eu_elements, tensor_strides
 from verifier.hardware import dtypes as dt
@@ -93,9 +92,6 @@ def _integers(machine: Machine, call: Call, *names: str) -> list[Expr] | None:
     out: list[Expr] = []
     for name in names:
         argument = given.get(name)
-        if argument is None:
-            missing = f"`{call.text}` is called without `{name}`"
-            report(machine, call.span, f"`{name}` is given", missing)
         number = machine.as_int(argument.value, argument.span) if argument is not None else None
         if number is None:
             return None
@@ -103,12 +99,32 @@ def _integers(machine: Machine, call: Call, *names: str) -> list[Expr] | None:
     return out
 
 
+def _fraction(call: Call) -> tuple[float, float] | None:
+    """Constants of which one is no integer: functions of Python compute with them as it does."""
+    given = tensors.arguments(call, "x", "div")
+    values = [given[name].value for name in ("x", "div") if name in given]
+    plain = [v.const if isinstance(v, Expr) and v.is_const else v for v in values]
+    numbers = [float(v) for v in plain if isinstance(v, (int, float))]
+    fractions = any(isinstance(v, float) for v in values)
+    return (numbers[0], numbers[1]) if fractions and len(numbers) == len(values) == 2 else None
+
+
+def _rounded(x: float, div: float) -> float | None:
+    return (x + div - 1) // div if div else None
+
+
 def _cdiv(machine: Machine, call: Call) -> object:
+    fraction = _fraction(call)
+    if fraction is not None and (rounded := _rounded(*fraction)) is not None:
+        return rounded
     numbers = _integers(machine, call, "x", "div")
     return Opaque("a quotient") if numbers is None else E.ceildiv(numbers[0], numbers[1])
 
 
 def _align(machine: Machine, call: Call) -> object:
+    fraction = _fraction(call)
+    if fraction is not None and (rounded := _rounded(*fraction)) is not None:
+        return rounded * fraction[1]
     numbers = _integers(machine, call, "x", "div")
     return Opaque("a multiple") if numbers is None else E.ceildiv(*numbers) * numbers[1]
 

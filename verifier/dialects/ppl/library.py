@@ -10,6 +10,7 @@ from typing import Final
 
 from verifier.dialects.ppl import tensors
 from verifier.dialects.ppl.emission import accessed
+from verifier.dialects.ppl.parameters import OF_ONE
 from verifier.hardware import dtypes as dt
 from verifier.hardware.engines import Engine
 from verifier.hardware.memories import Buffer
@@ -175,12 +176,6 @@ def _within(
             )
 
 
-_ACTIVATIONS: Final = (
-    "sigmoid_fp32", "relu", "flog", "mish_f32", "softsign_fp32", "sqrt_fp32", "fsin", "fcos",
-    "farcsin", "farccos", "ftan", "fcot", "sinh_fp32", "cosh_fp32", "tanh_fp32", "arcsinh_fp32",
-    "arccosh_fp32", "arctanh_fp32",
-)  # fmt: skip
-
 HANDLERS: Final[dict[str, Callable[[Machine, Call], object]]] = {
     "pl.quick_pooling": quick_pooling,
     "pl.pooling2": pooling2,
@@ -190,5 +185,5 @@ HANDLERS: Final[dict[str, Callable[[Machine, Call], object]]] = {
     "pl.prelu": _elementwise("prelu", "local_input", ("alpha",), _BLOCK, _REAL),
     "pl.softplus_f32": _elementwise("softplus_f32", "local_input", ("beta",), _BLOCK, _REAL),
     "pl.pow_f32": _elementwise("pow_f32", "base", ("exponent",), _BLOCK, _REAL),
-    **{f"pl.{name}": _elementwise(name, "local_input", (), _BLOCK, _REAL) for name in _ACTIVATIONS},
+    **{f"pl.{name}": _elementwise(name, "local_input", (), _BLOCK, _REAL) for name in OF_ONE},
 }

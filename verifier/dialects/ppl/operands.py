@@ -402,6 +402,8 @@ def _printed(vm: VM, node: ir.Call) -> None:
     )
     if not text and not isinstance(value, str):
         _end(vm, E.FALSE, node.span, "`print` of something else than a text of ASCII first")
+    for keyword in node.keywords:
+        _end(vm, E.FALSE, keyword.value.span, f"`print` with a keyword `{keyword.name}`")
 
 
 def _helped(vm: VM, node: ir.Call) -> None:

@@ -6,8 +6,11 @@ import ast
 from collections.abc import Callable
 from typing import Final
 
+from verifier.dialects.ppl import isa, names, trailing
 from verifier.dialects.ppl.binding_times import BindingTimes, Hangs, Stage, of_kernel
-from verifier.symbolic.values import ApiRef
+from verifier.dialects.ppl.trailing import Given
+from verifier.symbolic.tensors import DType
+from verifier.symbolic.values import ApiRef, Enumerator
 
 #: asks the front end
 _STATIC_ASSERT: Final = "pl.static_assert"
@@ -67,6 +70,39 @@ class _Rewriter(ast.NodeTransformer):
             made = ast.BoolOp(ast.Or(), [*reasons, node.test])
             node.test = ast.copy_location(made, node.test)
         return node
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        """A function that sorts what it is given gets by name what is no operand."""
+        self.generic_visit(node)
+        ref = self._named(node.func)
+        instruction = None if ref is None else isa.find(ref.name)
+        if instruction is None or not trailing.sorts(instruction):
+            return node
+        kinds = [self._kind(each) for each in node.args]
+        given = {keyword.arg or "" for keyword in node.keywords}
+        taken = trailing.taken(instruction, kinds, given)
+        node.keywords += [
+            ast.copy_location(ast.keyword(name, node.args[k]), node.args[k])
+            for k, name in taken.items()
+        ]
+        node.args = [each for k, each in enumerate(node.args) if k not in taken]
+        return node
+
+    def _kind(self, node: ast.expr) -> Given:
+        ref = node.attr if isinstance(node, ast.Attribute) else ""
+        value = names.value(ref) if ref else None
+        if isinstance(value, DType) or value is names.VOID:
+            return Given.DTYPE
+        if isinstance(value, Enumerator):
+            return Given.MODE if value.kind == "round" else Given.OPERAND
+        if not self._times.is_wrapped(node) or self._times.sources(node, Stage.FRONT_END):
+            return Given.OPERAND
+        try:
+            number = ast.literal_eval(node)
+        except ValueError:
+            return Given.CONSTANT
+        truth = isinstance(number, (bool, int, float)) and int(number) in (0, 1)
+        return Given.TRUTH if truth else Given.CONSTANT
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.stmt:
         return node

@@ -23,6 +23,7 @@ from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.python import modules
 from verifier.symbolic.python.heap import UNBOUND
+from verifier.symbolic.python.pins import TensorPin
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.tensors import View
 
@@ -127,25 +128,47 @@ def unused(vm: VM, stmt: ir.Assign) -> None:
     value = vm.scope().names.get(target.id)
     if not isinstance(value, View) or ir.last_name(call.func) not in _DECLARING:
         return
-    key = ("names in", function.definition.name_span)
-    if key not in vm.memo:
-        named = (n.id for n in ir.own(function.definition.body) if isinstance(n, ir.Name))
-        vm.memo[key] = Counter(named)
-    times = vm.memo[key]
-    assert isinstance(times, Counter)
+    times = _named(vm, function.definition)
     # (a pointer that another tensor is declared for as well is used through that)
     pointers = [n.id for n in ir.own((call,)) if isinstance(n, ir.Name) and times[n.id] == 1]
     given = {p.name for p in function.definition.params}
     if times[target.id] == 1 and not given.isdisjoint(pointers):
-        vm.check(
-            "ppl-unused-tensor",
-            E.FALSE,
-            target.span,
-            f"`{target.id}` is read or written",
-            f"`{target.id}` is declared, and nothing is read from it or stored to it",
-            facts=("PPL-A03",),
-            help=("store the result to it, or leave it out",),
-        )
+        what = f"`{target.id}` is declared, and nothing is read from it or stored to it"
+        help = "read from it or store to it, or leave it out"
+        _unused(vm, target.id, target.span, what, help, "error")
+
+
+def unnamed(vm: VM, definition: ir.FunctionDef) -> None:
+    """Tensors that a kernel is given, and that nothing in it speaks of."""
+    times = _named(vm, definition)
+    for p in definition.params:
+        if isinstance(vm.inputs.pinned.get(p.name), TensorPin) and not times[p.name]:
+            what = f"the kernel is given `{p.name}`, and does nothing with it"
+            help = "read from it or store to it, or leave it out"
+            _unused(vm, p.name, p.span, what, help, "warning")
+
+
+def _named(vm: VM, definition: ir.FunctionDef) -> Counter[str]:
+    """How often the body of a function speaks of each name."""
+    key = ("names in", definition.name_span)
+    if key not in vm.memo:
+        vm.memo[key] = Counter(n.id for n in ir.own(definition.body) if isinstance(n, ir.Name))
+    times = vm.memo[key]
+    assert isinstance(times, Counter)
+    return times
+
+
+def _unused(vm: VM, name: str, span: Span, message: str, help: str, severity: str) -> None:
+    vm.check(
+        "ppl-unused-tensor",
+        E.FALSE,
+        span,
+        f"`{name}` is read or written",
+        message,
+        facts=("PPL-A03",),
+        help=(help,),
+        severity=severity,
+    )
 
 
 def _reject(vm: VM, fault: _Fault) -> None:
@@ -304,4 +327,4 @@ def _unsupported(node: ir.Node) -> str:
     return ""
 
 
-__all__ = ["BUILTINS", "Visits", "unused"]
+__all__ = ["BUILTINS", "Visits", "unnamed", "unused"]

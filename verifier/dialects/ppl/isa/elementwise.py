@@ -58,8 +58,9 @@ from verifier.symbolic.roles import (
 
 #: what a comparison chooses from
 _CHOSEN: Final = Lies("aligned", "TPU-B13")
-_BINARY: Final = "dst*, src0*, src1*"
-_UNARY: Final = "dst*, src*"
+_BINARY: Final = "dst*, src0*, src1*, /"
+_UNARY: Final = "dst*, src*, /"
+_NAMED: Final = "dst*, src*"
 
 
 def _two(dtypes: Types | None, same: SameType | None) -> tuple[Part, ...]:
@@ -172,7 +173,7 @@ def _selected(name: str, sign: str) -> Instruction:
     return function(
         f"tiu.{name}",
         f"dst = src2 where src0 {sign} src1, else src3",
-        f"{_BINARY}, src2*, src3*",
+        "dst*, src0*, src1*, src2*, src3*, /",
         target("dst", taken, like("src2", "TPU-B13"), lies=on_rows("TPU-B13")),
         decides(vector("src0", taken, like("src1", "TPU-B13"), shape=elements()), CONDITION),
         decides(vector("src1", taken, shape=elements()), CONDITION),
@@ -248,7 +249,7 @@ def _shifted(name: str, summary: str, codes: frozenset[int], same: SameType | No
     return function(
         f"tiu.{name}",
         summary,
-        "dst*, src*, |, shift*, r_mode=RM_HALF_TO_EVEN",
+        f"{_UNARY}, |, shift*, r_mode=RM_HALF_TO_EVEN",
         target(dtypes=taken),
         goes_on(vector("src", taken, same, shape=repeated())),
         goes_on(
@@ -291,7 +292,7 @@ def _leading(name: str, what: str) -> Instruction:
     return function(
         f"tiu.{name}",
         f"dst = how many {what} bits src begins with",
-        _UNARY,
+        _NAMED,
         target(),
         goes_on(source(shape=elements())),
         nowhere="TPU-B14",
@@ -337,7 +338,7 @@ _EXPONENTS: Final = function(
 _NORM: Final = function(
     "tiu.norm",
     "dst = src, normalised",
-    _UNARY,
+    _NAMED,
     target(),
     source(shape=elements()),
     nowhere="PPL-C14",
@@ -345,7 +346,7 @@ _NORM: Final = function(
 _CAST: Final = function(
     "tiu.cast",
     "dst = src, converted to its type",
-    "dst*, src*, type=void, mode=RM_HALF_TO_EVEN",
+    f"{_UNARY}, type=void, mode=RM_HALF_TO_EVEN",
     target("dst", None, like("src", "TPU-B10", by=Match.NO_WIDER_IN_PLACE)),
     goes_on(vector("src", shape=elements())),
     result=Joined(typed="type", alone="src"),
@@ -368,7 +369,7 @@ _FMAC: Final = function(
 _FMUL_ADD: Final = function(
     "tiu.fmul_add",
     "dst = src0 * src1 + src2",
-    f"{_BINARY}, src2*",
+    "dst*, src0*, src1*, src2*, /",
     target(),
     *(goes_on(vector(f"src{k}", shape=repeated())) for k in range(3)),
     result=NEW,
@@ -384,7 +385,7 @@ INSTRUCTIONS: Final = (
     _divided("truediv", ""),
     _divided(
         "fdiv",
-        ", |, num_iter=-100",
+        ", num_iter=-100",
         number("num_iter", Limit(fact="TPU-B06", least=0, most=4), "the number of steps"),
     ),
     _plain("minimum", "the smaller of src0 and src1", "TPU-B05", ("tiu.min",)),
@@ -431,6 +432,6 @@ INSTRUCTIONS: Final = (
     _MAC,
     _FMAC,
     _FMUL_ADD,
-    _scaled("fscale", "src * scale + bias", f"{_UNARY}, |, scale=None, bias=None", "scale", "bias"),
+    _scaled("fscale", "src * scale + bias", f"{_UNARY}, |, scale*, bias*", "scale", "bias"),
     _scaled("fbias", "src + bias", f"{_UNARY}, |, bias*", "bias"),
 )

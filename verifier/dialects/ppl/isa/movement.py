@@ -13,6 +13,7 @@ from verifier.dialects.ppl.isa.shared import (
     Joined,
     Part,
     combined,
+    filled,
     function,
     like,
     number,
@@ -39,6 +40,7 @@ from verifier.symbolic.roles import (
 from verifier.symbolic.values import Enumerator
 
 _MOVES: Final = "dst*, src*"
+_BY_PLACE: Final = f"{_MOVES}, /"
 _TO_LOCAL: Final = In(LOCAL, ("TPU-F01",))
 _OUTSIDE: Final = In(OUTSIDE, ("TPU-F01",))
 _SDMA: Final = In(OUTSIDE, ("TPU-G01",))
@@ -157,19 +159,19 @@ _TIU: Final = (
     function(
         "tiu.broadcast",
         "dst = the one channel of src in so many lanes",
-        f"{_MOVES}, |, npu_num=0",
+        f"{_BY_PLACE}, |, npu_num=0",
         target(shape=Spread("src", "TPU-E01"), lies=Lies("aligned", "TPU-E01")),
         goes_on(_moved("TPU-E01", lies=Lies("aligned", "TPU-E01"))),
         number("npu_num", about="how many lanes; 0: all"),
         result=NEW,
         lanes=None,
     ),
-    function("tiu.zero", "dst = 0", "dst*", target(constant=0)),
-    function("tiu.fill", "dst = value", "dst*, value*", target(constant="value"), vector("value")),
+    function("tiu.zero", "dst = 0", "input*", filled(0)),
+    function("tiu.fill", "dst = value", "input*, value*", filled("value"), vector("value")),
     function(
         "tiu.arange_broadcast",
         "dst = start, start + step, ... in each lane",
-        "dst*, start*, step*, num*",
+        "output*, start*, step*, num*",
         target(),
         number("num"),
     ),
@@ -194,7 +196,7 @@ _BETWEEN: Final = (
     function(
         "dma.load",
         "dst = src, from global to local memory",
-        f"{_MOVES}, |, align_mode=TPU_ALIGN",
+        f"{_BY_PLACE}, |, align_mode=TPU_ALIGN",
         target(memories=_TO_LOCAL),
         _counted(_OUTSIDE),
         result=Joined(aligned="align_mode"),
@@ -202,7 +204,7 @@ _BETWEEN: Final = (
     function(
         "dma.load_compact",
         "dst = src, from global to local memory, without gaps",
-        _MOVES,
+        _BY_PLACE,
         target(lies=Lies("compact", "TPU-F05"), memories=_TO_LOCAL),
         _counted(_OUTSIDE),
         result=Joined("compact"),
@@ -234,11 +236,10 @@ _BETWEEN: Final = (
     function(
         "dma.broadcast",
         "dst = the one channel of src in so many lanes",
-        f"{_MOVES}, |, npu_num=0",
+        f"{_BY_PLACE}, |, npu_num=0",
         target(shape=Spread("src", "TPU-F08")),
         goes_on(_moved("TPU-F08")),
         number("npu_num", about="how many lanes; 0: all"),
-        result=NEW,
     ),
     function(
         "dma.reverse",
@@ -248,18 +249,18 @@ _BETWEEN: Final = (
         goes_on(_moved("TPU-F11"), backwards("dim")),
         number("dim", about="0 to 3; of local tensors 1"),
     ),
-    function("dma.zero", "dst = 0", "dst*", target(constant=0)),
+    function("dma.zero", "dst = 0", "input*", filled(0)),
     function(
         "dma.fill",
         "dst = value",
-        "dst*, value*",
-        target(constant="value"),
+        "input*, value*",
+        filled("value"),
         vector("value"),
     ),
     function(
         "dma.reduce",
         "dst = src, or dst and src together, as opcode says",
-        "dst*, src*, psum*, opcode*",
+        "output*, input*, psum*, opcode*",
         combined(memories=In(OUTSIDE, ("TPU-F12",))),
         _moved("TPU-F12", shape=Counted("dst", "TPU-F01")),
     ),

@@ -57,7 +57,7 @@ def _gather(name: str, picks: Picks, codes: frozenset[int], fact: str, more: str
     return function(
         name,
         f"dst = the {picks.value} of param that index names",
-        f"dst*, param*, index*{more}",
+        f"output*, param*, index*{more}",
         target("dst", None, like("param", fact), lies=lies),
         picked(source("param", lies=lies)),
         decides(
@@ -74,7 +74,7 @@ def _scatter(name: str, picks: Picks, codes: frozenset[int], fact: str, more: st
     return function(
         name,
         f"the {picks.value} of dst that index names = those of param",
-        f"dst*, param*, index*{more}",
+        f"output*, param*, index*{more}",
         updated("dst", None, like("param", fact), lies=lies),
         source("param", lies=lies),
         decides(
@@ -192,7 +192,7 @@ def _quantised(
     return function(
         f"tiu.{name}",
         summary,
-        f"dst*, src*, {more}",
+        f"output*, input*, {more}",
         target("dst", types(made, fact), lies=on_rows("TPU-E19")),
         goes_on(source("src", types(taken, fact), lies=on_rows("TPU-E19"))),
         *parts,

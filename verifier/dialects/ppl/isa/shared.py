@@ -62,9 +62,9 @@ LAYOUTS: Final[Mapping[str, str]] = {
     "NONE_ALIGN": "free",
 }
 
-#: the functions of packages take operands under several names
+#: functions have operands under several names: their signatures say which
 _OTHER_NAMES: Final[Mapping[str, tuple[str, ...]]] = {
-    "dst": ("output", "out"),
+    "dst": ("output",),
     "src": ("input", "pointer"),
     "weight": ("filter",),
     "ins": ("insert",),
@@ -189,6 +189,12 @@ def target(
         added = Writes(role=name, effect=lambda call: flag(call, adds), decides=_USED.why)
         return Part(role, (), (added,))
     return Part(role, (), (Writes(role=name, constant=constant),))
+
+
+def filled(constant: int | str) -> Part:
+    """The one tensor of a function, which is called its input, and is written."""
+    part = target(constant=constant)
+    return replace(part, role=replace(part.role, others=("input", "output")))
 
 
 def updated(

@@ -37,7 +37,7 @@ from verifier.symbolic.roles import FirstLane, Lies, Limit, PerChannel, StartLan
 
 _FLOAT: Final = (Capability.FLOAT8, FP8)
 _WIDE: Final = (Capability.WIDE_POOLS, INT16 | INT32)
-_POOL: Final = "dst*, src*, kernel*, padding*, stride*, dilation*"
+_POOL: Final = "output*, pointer*, kernel*, padding*, stride*, dilation*"
 
 #: pools have no strides: planes lie as the layout has them, in the lanes of the result
 _PLANES: Final = Lies("aligned", "TPU-C40")
@@ -259,9 +259,9 @@ INSTRUCTIONS: Final = (
     _convolution(
         "fconv",
         "dst = src convolved with weight, plus bias",
-        "dst*, src*, weight*, kernel*, stride*, dilation*, padding*, bias=None, oc=0, ins=None, "
-        "result_relu=False, result_add=False, out_dtype=void, has_bias=True, saturate=False, "
-        "kernel_rotate=False",
+        "output*, input*, filter*, kernel*, stride*, dilation*, padding*, bias=None, oc=0, "
+        "ins=None, result_relu=False, result_add=False, out_dtype=void, has_bias=True, "
+        "saturate=False, kernel_rotate=False",
         "TPU-C01",
         _CONVOLVES,
         layouts={"weight": "TPU-C05", "bias": "TPU-C02"},
@@ -271,8 +271,8 @@ INSTRUCTIONS: Final = (
     _convolution(
         "conv",
         "dst = src convolved with weight, plus bias, of integers",
-        "dst*, src*, weight*, oc*, kernel*, stride*, dilation*, padding*, bias=None, ins=None, "
-        "pad_val=0, result_relu=False, result_add=False, out_dtype=void, has_bias=False, "
+        "output*, input*, filter*, oc*, kernel*, stride*, dilation*, padding*, bias=None, "
+        "ins=None, pad_val=0, result_relu=False, result_add=False, out_dtype=void, has_bias=False, "
         "sym=True, quant=0, rq=False, requant=0, rq_shift=0, out_zp=0, saturate=False, "
         "round=RM_HALF_UP, kernel_rotate=False",
         "TPU-C10",
@@ -302,8 +302,8 @@ INSTRUCTIONS: Final = (
     _convolution(
         "fdeconv",
         "dst = src with zeros between its elements, convolved with weight, plus bias",
-        "dst*, src*, weight*, bias*, oc*, kernel*, dilation*, padding*, ins*, result_add*, "
-        "out_dtype*, has_bias*",
+        "output*, src*, weight*, bias*, oc*, kernel*, dilation*, padding*, insert*, "
+        "result_add*, out_dtype*, has_bias*",
         "TPU-C20",
         frozenset({Trait.CONVOLVES, Trait.TRANSPOSED}),
         adds=True,
@@ -312,9 +312,9 @@ INSTRUCTIONS: Final = (
     _convolution(
         "deconv",
         "dst = src with zeros between its elements, convolved with weight, of integers",
-        "dst*, src*, weight*, bias*, oc*, kernel*, dilation*, padding*, ins*, has_bias*, "
-        "pad_val=None, insert_val=0, result_relu=False, result_add=False, out_dtype=void, "
-        "sym=True, quant=0",
+        "output*, src*, weight*, bias*, oc*, kernel*, dilation*, padding*, insert*, "
+        "has_bias*, pad_val=None, insert_val=0, result_relu=False, result_add=False, "
+        "out_dtype=void, sym=True, quant=0",
         "TPU-C20",
         frozenset({Trait.CONVOLVES, Trait.TRANSPOSED}),
         integers=True,
@@ -326,7 +326,7 @@ INSTRUCTIONS: Final = (
     _convolution(
         "fdw_conv",
         "dst = each channel of src convolved with weights of its own, plus bias",
-        "dst*, src*, weight*, bias*, kernel*, stride*, dilation*, padding*, has_bias*",
+        "output*, src*, weight*, bias*, kernel*, stride*, dilation*, padding*, has_bias*",
         "TPU-C10",
         _DEPTHWISE,
         layouts={"weight": "TPU-C30", "bias": "TPU-C30"},
@@ -335,7 +335,7 @@ INSTRUCTIONS: Final = (
     _convolution(
         "dw_conv",
         "dst = each channel of src convolved with weights of its own, of integers",
-        "dst*, src*, weight*, bias*, kernel*, stride*, dilation*, padding*, pad_val*, "
+        "output*, src*, weight*, bias*, kernel*, stride*, dilation*, padding*, pad_val*, "
         "result_relu*, out_dtype*, has_bias*, round_mode*, rshift=0, rq=False, requant=None, "
         "saturate=False",
         "TPU-C10",
@@ -349,7 +349,8 @@ INSTRUCTIONS: Final = (
     _convolution(
         "fdw_deconv",
         "dst = each channel of src with zeros between its elements, convolved, plus bias",
-        "dst*, src*, weight*, bias*, kernel*, dilation*, padding*, ins*, out_dtype*, has_bias*",
+        "output*, src*, weight*, bias*, kernel*, dilation*, padding*, insert*, "
+        "out_dtype*, has_bias*",
         "TPU-C20",
         frozenset({Trait.DEPTHWISE, Trait.TRANSPOSED}),
         inserted=7,
@@ -357,8 +358,8 @@ INSTRUCTIONS: Final = (
     _convolution(
         "dw_deconv",
         "dst = each channel of src with zeros between its elements, convolved, of integers",
-        "dst*, src*, weight*, bias*, kernel*, dilation*, padding*, ins*, pad_val*, result_relu*, "
-        "out_dtype*, has_bias*, rshift*, round_mode*",
+        "output*, src*, weight*, bias*, kernel*, dilation*, padding*, insert*, "
+        "pad_val*, result_relu*, out_dtype*, has_bias*, rshift*, round_mode*",
         "TPU-C20",
         frozenset({Trait.DEPTHWISE, Trait.TRANSPOSED}),
         integers=True,
