@@ -104,8 +104,8 @@ c = pl.make_tensor([1, 50, 6, 48], pl.float32)
     h = c.view(shape=[1, 50, 6, 96], dtype=pl.float16).sub_view([1, 50, 6, 48], [0, 0, 0, 0])
     pl.tiu.cast({})"""
     result = check(tmp_path, _KERNEL.format(body=body.format("h, c")), "bm1684x")
-    found = {d.rule for d in result.diagnostics if d.severity != "note"}
-    assert found == {"ppl-lost-result"}  # nothing is stored of it
+    rules = {d.rule for d in result.diagnostics if d.severity != "note"}
+    assert rules == {"ppl-lost-result"}  # nothing is stored of it
     result = check(tmp_path, _KERNEL.format(body=body.format("c, h")), "bm1684x")
     (found,) = (d for d in result.diagnostics if d.rule == "ppl-dtypes")
     assert found.message == (
