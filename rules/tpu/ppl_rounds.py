@@ -7,7 +7,7 @@ data is lost. So is what they stored to one place of an output.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
@@ -33,7 +33,7 @@ class _Round(Struct, frozen=True):
 
 def lost_rounds(trace: Trace) -> Iterator[Check]:
     """One check per tensor and loop whose rounds overwrite one another's results."""
-    changing: dict[int, frozenset[int]] = {}
+    own: dict[int, frozenset[int]] = {}
     told: set[int] = set()
     for uses in index(trace).storages:
         if not uses.writes or (not uses.storage.buffer.on_chip and _is_read(uses)):
@@ -42,14 +42,11 @@ def lost_rounds(trace: Trace) -> Iterator[Check]:
             found = _round(uses, loop)
             if found is None or id(found.last.operation) in told:
                 continue
-            if id(loop) not in changing:
-                changing[id(loop)] = _changing(trace, loop)
-            if id(found.last.operation) not in changing[id(loop)]:
-                continue
-            if not uses.storage.buffer.on_chip and not _made_in(found.last.operation, loop, trace):
-                continue
-            told.add(id(found.last.operation))
-            yield _told(found)
+            if id(loop) not in own:
+                own[id(loop)] = _changing(trace, loop) - _carried(trace, loop)
+            if id(found.last.operation) in own[id(loop)]:
+                told.add(id(found.last.operation))
+                yield _told(found)
 
 
 def _is_read(uses: Uses) -> bool:
@@ -116,19 +113,7 @@ def _same_place(first: View, last: View, loop: Loop) -> bool:
 
 def _changing(trace: Trace, loop: Loop) -> frozenset[int]:
     """The operations of a loop that do not do the same in each round."""
-    body = [op for op in trace.operations if any(loop is other for other in op.loops)]
-    found: set[int] = set()
-    made: set[int] = set()
-    before = -1
-    while len(found) != before:
-        before = len(found)
-        for op in body:
-            if id(op) not in found and (
-                _moves(op, loop) or any(id(view.storage) in made for _, view in op.reads)
-            ):
-                found.add(id(op))
-                made.update(id(view.storage) for _, view in op.writes)
-    return frozenset(found)
+    return frozenset(_made_of(_body(trace, loop), set(), lambda op: _moves(op, loop)))
 
 
 def _moves(op: Operation, loop: Loop) -> bool:
@@ -138,19 +123,40 @@ def _moves(op: Operation, loop: Loop) -> bool:
     return any(loop.symbol in term.free() for term in terms)
 
 
-def _made_in(store: Operation, loop: Loop, trace: Trace) -> bool:
-    """Whether what is stored is of one round alone."""
-    for _, view in store.reads:
-        storage = view.storage
-        if storage.kind is StorageKind.INPUT or any(loop is other for other in storage.loops):
-            continue
-        uses = index(trace).uses(storage)
-        every = _within((*uses.reads, *uses.targets, *uses.sums), loop)
+def _carried(trace: Trace, loop: Loop) -> frozenset[int]:
+    """The operations of a loop that go on with what an earlier round has made."""
+    tensors: set[int] = set()
+    for uses in index(trace).storages:
+        storage = uses.storage
+        inside = any(loop is other for other in storage.loops)
         writes = _within(uses.writes, loop)
-        begun = min((write.order for write in writes), default=store.order)
-        if any(read.order <= begun for read in every):
-            return False
-    return True
+        if storage.kind is StorageKind.INPUT or inside or not writes:
+            continue
+        begun = min(write.order for write in writes)
+        reads = _within((*uses.reads, *uses.targets, *uses.sums), loop)
+        if any(read.order <= begun for read in reads):
+            tensors.add(id(storage))
+    return frozenset(_made_of(_body(trace, loop), tensors, lambda op: False))
+
+
+def _body(trace: Trace, loop: Loop) -> list[Operation]:
+    return [op for op in trace.operations if any(loop is other for other in op.loops)]
+
+
+def _made_of(
+    body: Sequence[Operation], tensors: set[int], first: Callable[[Operation], bool]
+) -> set[int]:
+    """The operations that read one of the tensors, or what such operations make."""
+    found: set[int] = set()
+    before = -1
+    while len(found) != before:
+        before = len(found)
+        for op in body:
+            reads = any(id(view.storage) in tensors for _, view in op.reads)
+            if id(op) not in found and (reads or first(op)):
+                found.add(id(op))
+                tensors.update(id(view.storage) for _, view in op.writes)
+    return found
 
 
 def _told(found: _Round) -> Check:

@@ -70,6 +70,10 @@ _USED = [
     # the very same twice, and in each round
     _LOAD.format(0) + _LOAD.format(0) + _SUM,
     _loop(_LOAD.format(0), _TWICE),
+    # a sum so far that is made anew of itself in each round
+    _loop(_LOAD.format("i"), "pl.tiu.fadd(b, b, a)", "pl.tiu.fmul(total, b, 0.5)").replace(
+        "for", "b = pl.make_tensor([1, 32, 1, 64], pl.float16)\npl.tiu.zero(b)\nfor", 1
+    ),
     # what a round makes the next one uses
     _LOAD.format(0) + _loop(_SUM, _LOAD.format("i")),
     _LOAD.format(0) + _loop(_SUM, "pl.tiu.fmul(a, total, 0.5)"),
