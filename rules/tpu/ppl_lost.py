@@ -28,8 +28,9 @@ def lost_results(trace: Trace, chip: Chip) -> Iterable[Check]:
     """One check per place that makes a result, if all that it makes is lost."""
     if trace.unmodelled:  # it may read any of them
         return
-    yield from lost_rounds(trace)
-    yield from unread_results(trace)
+    if trace.completes and not trace.dies:  # what would have been read after the error is open
+        yield from lost_rounds(trace)
+        yield from unread_results(trace)
     by_place: dict[Span, list[Check | None]] = {}
     for uses in index(trace).storages:
         if not uses.storage.buffer.on_chip:
