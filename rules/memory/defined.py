@@ -16,7 +16,6 @@ and what is left is not known.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Collection, Iterator, Sequence
 from typing import TypeAlias
 
@@ -26,7 +25,6 @@ from msgspec.structs import replace
 from rules.memory.cases import (
     Copy,
     apart,
-    between,
     common_loops,
     contains,
     covered,
@@ -641,16 +639,15 @@ class _Definition(Struct):
             if write.access is undone.access and self.flow.comes_round(write.access):
                 continue  # what it leaves undefined in one round it does in the next one too
             if write.partial:  # it may set it
-                sure = sure and not any(between(write.access, way, level, access))
+                sure = sure and not self.flow.ways.between(write.access, way, level, access)
             for refined in self._refined(write) if write.sets else ():
-                ways.extend(between(refined, way, level, access))
-        known = self.known.also(way.ranges, way.private)
+                ways.extend(self.flow.ways.between(refined, way, level, access))
+        known = self.flow.ways.along(access, way)
         again, exact, _ = covered(ways, self.part, known.known)
         again, sure = known.without(again), sure and exact
         if again is E.FALSE:
             return found if sure else replace(found, sure=False, exact=False)
-        left = dataclasses.replace(way, constraints=(*way.constraints, E.not_(again)))
-        return self._threat(undone, left, E.FALSE, sure)
+        return self._threat(undone, self.flow.ways.unless(way, again), E.FALSE, sure)
 
     def _follows(self, write: Write, last: Write) -> bool:
         """Whether a write may come between the one that certainly set all and the read."""

@@ -37,6 +37,7 @@ class Ranges:
 
     def __init__(self, access: Access, assumed: Known) -> None:
         self._access = access
+        self._left: dict[Bool, Bool] = {}
         self.known = assumed.also((*access.path, *access.ranges), access.loops)
         sizes = [(loop.symbol, loop.trips) for loop in access.loops]
         sizes += [(axis.symbol, axis.size) for axis in access.view.axes]
@@ -59,6 +60,7 @@ class Ranges:
     def also(self, facts: Sequence[Bool], loops: Sequence[Loop]) -> Ranges:
         """What is known, besides, where these facts hold, inside these loops."""
         found = copy(self)
+        found._left = {}
         found.known = self.known.also(facts, loops)
         return found
 
@@ -85,11 +87,16 @@ class Ranges:
 
     def without(self, formula: Bool) -> Bool:
         """The formula without what is known."""
-        if formula.kind is E.BoolKind.AND:
-            return E.and_(*(self.without(part) for part in formula.args))
-        if formula.kind is E.BoolKind.OR:
-            return self._either([self._case(part) for part in formula.args])
-        return E.TRUE if self.holds(formula) else formula
+        found = self._left.get(formula)
+        if found is None:
+            if formula.kind is E.BoolKind.AND:
+                found = E.and_(*(self.without(part) for part in formula.args))
+            elif formula.kind is E.BoolKind.OR:
+                found = self._either([self._case(part) for part in formula.args])
+            else:
+                found = E.TRUE if self.holds(formula) else formula
+            self._left[formula] = found
+        return found
 
     def _case(self, case: Bool) -> Bool:
         """One of several alternatives, without what follows from the rest of it."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 
-from rules.memory.cases import Copy, before, common_loops, copy, depends_on, given
+from rules.memory.cases import Copy, before, between, common_loops, copy, depends_on, given
 from rules.memory.formulas import Ranges
+from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool
 from verifier.symbolic.memory.index import Access, Index, tensor
 from verifier.symbolic.tensors import LoopKind
@@ -23,6 +25,9 @@ class Ways:
         self._given: dict[tuple[Access, Bool], Access] = {}
         self._before: dict[tuple[Access, Access, int, bool], list[Copy]] = {}
         self._levels: dict[tuple[Access, Access], list[Way]] = {}
+        self._between: dict[tuple[Access, Copy, int, Access], list[Copy]] = {}
+        self._along: dict[tuple[Access, Copy], Ranges] = {}
+        self._except: dict[tuple[Copy, Bool], Copy] = {}
 
     def ranges(self, access: Access) -> Ranges:
         found = self._ranges.get(access)
@@ -46,6 +51,30 @@ class Ways:
         if found is None:
             ways = before(earlier, later, inside=inside, private_grid=private_grid)
             found = self._before[key] = list(ways)
+        return found
+
+    def between(self, write: Access, first: Copy, level: int, later: Access) -> list[Copy]:
+        """As :func:`.cases.between`."""
+        key = write, first, level, later
+        found = self._between.get(key)
+        if found is None:
+            found = self._between[key] = list(between(write, first, level, later))
+        return found
+
+    def along(self, access: Access, way: Copy) -> Ranges:
+        """What is known of an access where another one has come before it in this way."""
+        found = self._along.get((access, way))
+        if found is None:
+            found = self.ranges(access).also(way.ranges, way.private)
+            self._along[access, way] = found
+        return found
+
+    def unless(self, way: Copy, condition: Bool) -> Copy:
+        """The way where a condition does not hold."""
+        found = self._except.get((way, condition))
+        if found is None:
+            constraints = (*way.constraints, E.not_(condition))
+            found = self._except[way, condition] = dataclasses.replace(way, constraints=constraints)
         return found
 
     def levels(self, write: Access, access: Access) -> list[Way]:

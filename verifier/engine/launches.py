@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import os
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
@@ -24,6 +25,7 @@ from verifier.source.project import Project
 from verifier.source.values import COMPARISONS, UNREAD, Array, ElementType, Value, number
 
 RULE: Final = "launch-precondition"
+_WORD: Final = re.compile(r"\w+")
 
 #: the classes of element types that kernels are given as they are: tensors of others are converted
 _GIVEN: Final = frozenset({"float", "int"})
@@ -42,22 +44,23 @@ class Naming:
 
     def __init__(self, kernels: Iterable[report.KernelReport], read: Reader) -> None:
         self._read = read
-        self._names = {
-            (kernel.path, kernel.line): re.compile(
-                rf"\b(?:{'|'.join(map(re.escape, _names_of(kernel)))})\b"
-            )
-            for kernel in kernels
-        }
+        self._names: dict[frozenset[str], set[str]] = {}
+        for kernel in kernels:
+            file = os.path.abspath(kernel.path)  # noqa: PTH100
+            self._names.setdefault(_names_of(kernel), set()).add(file)
 
     def may_be_in(self, path: str) -> bool:
         """Whether a file names a kernel besides its definition, or the file that it is in."""
         text = self._read(path) or ""
         own = os.path.abspath(path)  # noqa: PTH100
-        for (file, _), name in self._names.items():
-            found = (hit for _, hit in zip(range(2), name.finditer(text), strict=False))
-            if len(list(found)) > (os.path.abspath(file) == own):  # noqa: PTH100
-                return True
-        return False
+        words = Counter(_WORD.findall(text))  # kernels are many, and looked for at once
+
+        def times(name: str) -> int:
+            return words[name] if _WORD.fullmatch(name) else len(_word(name).findall(text))
+
+        return any(
+            sum(map(times, names)) > (files == {own}) for names, files in self._names.items()
+        )
 
 
 class Broken:
@@ -91,10 +94,14 @@ class Broken:
         return list(found.values())
 
 
-def _names_of(kernel: report.KernelReport) -> tuple[str, str]:
+def _names_of(kernel: report.KernelReport) -> frozenset[str]:
     """What names a kernel or its module."""
     file = os.path.basename(kernel.path).removesuffix(".py")  # noqa: PTH119
-    return kernel.name.rpartition(".")[2], file
+    return frozenset((kernel.name.rpartition(".")[2], file))
+
+
+def _word(name: str) -> re.Pattern[str]:
+    return re.compile(rf"\b{re.escape(name)}\b")
 
 
 def _judge(judged: Judged, launch: Launch) -> Iterator[report.Diagnostic]:

@@ -131,9 +131,14 @@ def _is_remainder_bound(e: Expr) -> bool:
     for atom in e.atoms():
         if isinstance(atom, Div) and (E.bounds(atom.den)[0] or 0) >= 1:
             remainder = atom.num - atom.den * E.from_atom(atom)
-            if E.le(e, -remainder) is TRUE or E.le(e, remainder - atom.den + 1) is TRUE:
+            if _at_most(e + remainder, 0) or _at_most(e - remainder + atom.den, 1):
                 return True
     return False
+
+
+def _at_most(e: Expr, number: int) -> bool:
+    high = E.bounds(e)[1]
+    return high is not None and high <= number
 
 
 def rewrite(view: View, replacement: Substitution, axes: Sequence[Axis]) -> View:
