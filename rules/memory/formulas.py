@@ -161,14 +161,13 @@ def _says(fact: Bool, wanted: Bool) -> bool:
     if wanted.kind is not E.BoolKind.LE or fact.expr is None or wanted.expr is None:
         return False
     if fact.kind is E.BoolKind.EQ:
-        return any(
-            (room := wanted.expr - bound).is_const and room.const <= 0
-            for bound in (fact.expr, -fact.expr)
-        )
-    if fact.kind is not E.BoolKind.LE:
-        return False
-    room = wanted.expr - fact.expr
-    return room.is_const and room.const <= 0
+        return any(_is_below(wanted.expr, bound) for bound in (fact.expr, -fact.expr))
+    return fact.kind is E.BoolKind.LE and _is_below(wanted.expr, fact.expr)
+
+
+def _is_below(term: Expr, other: Expr) -> bool:
+    """Whether two terms differ by a number, and the first is not the larger one."""
+    return term.terms == other.terms and term.const <= other.const
 
 
 def cases(condition: Bool) -> list[Bool]:

@@ -16,7 +16,7 @@ import pytest
 from .support import good, tilelint
 
 EVERYTHING = os.environ.get("TILELINT_EVERYTHING", "") not in ("", "0")
-SAMPLE = 60
+SAMPLE = 30
 #: seconds for a run over many files, on a loaded machine
 PATIENCE = 7200 if EVERYTHING else 300
 

@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from tests.sweeps import part
 from verifier.engine import analyze_source
 from verifier.report.model import FileResult
 from verifier.rulebase import ADVICE, Rule, Twin, all_rules
@@ -56,10 +57,12 @@ def test_passing_example_is_verified(rule: Rule) -> None:
 
 
 TWINS = [(rule, twin) for rule in RULES for twin in rule.twins]
+#: of each rule, generation and target one at least
+SOME = part(TWINS, 3, lambda each: [each[0].id, (each[1].api, each[1].target)])
 
 
 @pytest.mark.parametrize(
-    ("rule", "twin"), TWINS, ids=lambda each: getattr(each, "fact", None) or each.id
+    ("rule", "twin"), SOME, ids=lambda each: getattr(each, "fact", None) or each.id
 )
 def test_a_row_is_reported_at_its_limit_and_not_before(rule: Rule, twin: Twin) -> None:
     wrong = analyze_source(twin.failing, target=twin.target, api_version=twin.api)

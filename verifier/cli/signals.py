@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _PAUSE = 0.01  # seconds until a lost exception is tried again
 _SAME = 0.5  # seconds in which further signals say the same as the first
 
-_ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
+_ENDING = tuple(getattr(signal, name) for name in ("SIGHUP", "SIGTERM") if hasattr(signal, name))
 
 
 class Ended(BaseException):
@@ -43,14 +43,15 @@ def arrived() -> BaseException | None:
 def listen() -> None:
     """From now on, SIGTERM and SIGHUP raise :class:`Ended`, and SIGINT raises KeyboardInterrupt.
 
-    What whoever started this process has told it to ignore stays ignored.
+    What whoever started this process has told it to ignore stays ignored. SIGTERM is the last: who
+    sees that it is caught knows that all are.
     """
+    sys.unraisablehook = _again
+    if signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
+        signal.signal(signal.SIGINT, _end)
     for number in _ENDING:
         if signal.getsignal(number) == signal.SIG_DFL:
             signal.signal(number, _end)
-    if signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
-        signal.signal(signal.SIGINT, _end)
-    sys.unraisablehook = _again
 
 
 def _end(number: int, _: FrameType | None) -> None:
