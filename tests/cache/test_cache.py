@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -58,12 +59,40 @@ def tall(x):
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    folder = tmp_path / "project"
+    return written(tmp_path / "project")
+
+
+def written(folder: Path) -> Path:
     folder.mkdir()
     (folder / "sizes.py").write_text(HELPER)
     (folder / "kernels.py").write_text(KERNEL)
     shutil.copy(ROOT / "fixtures/nki/bad/output_tail.py", folder / "tail.py")
     return folder
+
+
+class Filled(NamedTuple):
+    """A project, a cache that has been filled by a check of it, and what that said."""
+
+    project: Path
+    cache: Path
+    cold: tuple[int, str, str]
+
+
+@pytest.fixture(scope="module")
+def first(tmp_path_factory: pytest.TempPathFactory) -> Filled:
+    top = tmp_path_factory.mktemp("filled")
+    project, cache = written(top / "project"), top / "cache"
+    cold = check(project, cache=cache)
+    shutil.copytree(top, top.with_name("kept"))
+    return Filled(project, cache, cold)
+
+
+@pytest.fixture
+def filled(first: Filled) -> Filled:
+    """As a first check has left both, whatever tests have made of them: entries know places."""
+    shutil.rmtree(first.project.parent)
+    shutil.copytree(first.project.parent.with_name("kept"), first.project.parent)
+    return first
 
 
 def check(project: Path, *options: str, cache: Path | None = None) -> tuple[int, str, str]:
@@ -134,11 +163,11 @@ EDITS = [
 
 @pytest.mark.parametrize("edit", EDITS, ids=lambda edit: edit.__name__)
 def test_after_a_change_it_is_as_if_there_were_no_cache(
-    project: Path, tmp_path: Path, edit: Callable[[Path], None]
+    filled: Filled, edit: Callable[[Path], None]
 ) -> None:
-    check(project, cache=tmp_path / "cache")
+    project = filled.project
     edit(project)
-    warm = check(project, cache=tmp_path / "cache")
+    warm = check(project, cache=filled.cache)
     cold = check(project, "--no-cache")
     assert (warm[0], untimed(warm[1]), warm[2]) == (cold[0], untimed(cold[1]), cold[2])
 
@@ -153,16 +182,14 @@ def test_after_a_change_it_is_as_if_there_were_no_cache(
     ],
     ids=lambda options: options[0],
 )
-def test_other_settings_are_other_entries(
-    project: Path, tmp_path: Path, options: list[str]
-) -> None:
-    plain = check(project, cache=tmp_path / "cache")
-    warm = check(project, *options, cache=tmp_path / "cache")
+def test_other_settings_are_other_entries(filled: Filled, options: list[str]) -> None:
+    project, cache, plain = filled
+    warm = check(project, *options, cache=cache)
     cold = check(project, *options, "--no-cache")
     assert untimed(warm[1]) != untimed(plain[1])
     if options[0] != "--timeout":  # how far a kernel comes in no time differs
         assert (warm[0], untimed(warm[1])) == (cold[0], untimed(cold[1]))
-    assert check(project, cache=tmp_path / "cache") == plain
+    assert check(project, cache=cache) == plain
 
 
 def spoil(folder: Path, how: Callable[[bytes], bytes]) -> int:
@@ -190,11 +217,8 @@ def flipped(content: bytes) -> bytes:
     ],
     ids=["empty", "cut", "other", "flipped"],
 )
-def test_a_damaged_cache_is_no_cache(
-    project: Path, tmp_path: Path, how: Callable[[bytes], bytes]
-) -> None:
-    folder = tmp_path / "cache"
-    cold = check(project, cache=folder)
+def test_a_damaged_cache_is_no_cache(filled: Filled, how: Callable[[bytes], bytes]) -> None:
+    project, folder, cold = filled
     assert spoil(folder, how)
     status, out, err = check(project, cache=folder)
     assert (status, untimed(out)) == (cold[0], untimed(cold[1]))
