@@ -10,6 +10,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -62,6 +63,12 @@ _UNREACHED = 5.0
 _RECURSION_LIMIT = 6000
 
 
+@cache
+def _empty() -> tempfile.TemporaryDirectory[str]:
+    """A folder without files: what a text imports from beside it is not there."""
+    return tempfile.TemporaryDirectory()
+
+
 def analyze_source(
     text: str,
     *,
@@ -70,19 +77,12 @@ def analyze_source(
     select: tuple[str, ...] = (),
     ignore: tuple[str, ...] = (),
 ) -> report.FileResult:
-    """The report of a source text that is not a file; paths in it are of a file that is gone."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "kernel.py")
-        path.write_text(text, encoding="utf-8")
-        return analyze_file(
-            report.FileRequest(
-                path=str(path),
-                targets=(target,),
-                api_version=api_version,
-                select=select,
-                ignore=ignore,
-            )
-        )
+    """The report of a source text that is not a file; paths in it are of one that there is not."""
+    path = os.path.join(_empty().name, "kernel.py")  # noqa: PTH118
+    request = report.FileRequest(
+        path=path, targets=(target,), api_version=api_version, select=select, ignore=ignore
+    )
+    return analyze_file(request, project=project_of(request, Sources({path: text})))
 
 
 def analyze_file(
