@@ -342,8 +342,9 @@ def apart(chip: Chip, first: LocalTensor, second: LocalTensor) -> tuple[Bool, tu
     """When two local tensors share no byte (ADR-11), and the ranges of the symbols that it needs.
 
     Places that do not meet settle it. Places that meet do share bytes if both tensors have a layout
-    without gaps and start in lane 0, or if neither goes round; else the statement is about one
-    element of each: two elements with a common byte refute it.
+    without gaps, neither fits into the padding of the other, and both start in lane 0 or neither
+    goes round; else the statement is about one element of each: two elements with a common byte
+    refute it.
     """
     one, two = block(chip, first), block(chip, second)
     by_place = places_apart(chip, one, two)
@@ -358,6 +359,7 @@ def apart(chip: Chip, first: LocalTensor, second: LocalTensor) -> tuple[Bool, tu
             E.and_(E.eq(one.lane, 0), E.eq(two.lane, 0)),
             E.and_(E.eq(one.slots, 1), E.eq(two.slots, 1)),
         )
+        sure = E.and_(sure, _too_long(first, second, one), _too_long(second, first, two))
     if sure is E.TRUE:
         return by_place, ()
     here, there = element(chip, first), element(chip, second)
@@ -366,6 +368,13 @@ def apart(chip: Chip, first: LocalTensor, second: LocalTensor) -> tuple[Bool, tu
         E.le(there.address + second.dtype.itemsize, here.address),
     )
     return E.or_(by_place, E.and_(E.not_(sure), different)), (*here.ranges, *there.ranges)
+
+
+def _too_long(tensor: LocalTensor, other: LocalTensor, place: Block) -> Bool:
+    """That the channels of another tensor do not fit between those of one without gaps."""
+    padding = tensor.strides[1] * tensor.dtype.itemsize - _of_channel(tensor)
+    alone = E.and_(E.le(place.slots, 1), E.le(tensor.shape[0], 1))
+    return E.or_(alone, E.lt(padding, _of_channel(other)))
 
 
 def is_continuous(tensor: SystemTensor) -> bool:
