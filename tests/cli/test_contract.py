@@ -53,6 +53,35 @@ def test_the_contract_is_sufficient(kernel: Path, capsys: pytest.CaptureFixture[
     assert main(["check", "k.py", *options, "--contract", weaker]) == 1
 
 
+#: only the shapes of `w` and `v` are asked for
+SHAPES = """\
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def part(x, w, v):
+    C, N = w.shape
+    M = v.shape[0]
+    out = nl.ndarray((70, N), dtype=nl.float32, buffer=nl.shared_hbm)
+    rows = nl.ndarray((70, 90), dtype=nl.float32, buffer=nl.sbuf)
+    assert x.shape == (70, 90) and x.dtype == nl.float32
+    nisa.dma_copy(dst=rows, src=x)
+    nisa.dma_copy(dst=out, src=rows[:, M : M + N])
+    return out
+"""
+
+
+def test_what_names_stand_for_is_said(kernel: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    kernel.write_text(SHAPES)
+    assert main(["contract", "k.py", "--isolated"]) == 0
+    _, contract, _ = capsys.readouterr().out.splitlines()
+    assert contract == "part(x: _[x_0, x_1], w: _[C, N]) where N + v.shape[0] <= 90"
+    options = ["--no-cache", "--strict", "--format", "concise"]
+    assert main(["check", "k.py", *options, "--contract", contract]) == 0
+
+
 def test_other_forms(kernel: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["contract", "k.py", "--isolated", "--format", "asserts"]) == 0
     asserts = "assert R % 128 == 0\nassert R <= y.shape[0]\n"

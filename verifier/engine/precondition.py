@@ -270,7 +270,7 @@ def of_run(
     """
     found = Conditions(run, verdicts, solver, admitted, memory)
     found.gather()
-    names = own_names(run)
+    names = _known_names(run)
     conjuncts = [_of_rank(only) for only in ranks]
     conjuncts += [_conjunct(found, item, names) for item in found.all]
     if found.unmet:
@@ -314,6 +314,16 @@ def demands(run: Run) -> Iterator[report.Label]:
             known = (s.origin in E.GIVEN and s.name not in lost for s in part.free())
             if all(known) and lost.isdisjoint(part.flags()):
                 yield report.Label(diagnostics.span(said.span), python(part, names))
+
+
+def _known_names(run: Run) -> dict[Sym, str]:
+    """What the kernel calls its sizes, but for those of tensors whose ranks are not known: who
+    reads the conditions is not told what the names stand for."""
+    return {
+        symbol: own
+        for symbol, own in own_names(run).items()
+        if ".shape[" not in symbol.name or symbol.name.partition(".")[0] in run.ranks
+    }
 
 
 def _assumed(found: Conditions, names: Mapping[Sym, str]) -> Iterator[str]:

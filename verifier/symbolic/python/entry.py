@@ -24,6 +24,7 @@ from verifier.symbolic.python import (
     functions,
     hints,
     modules,
+    ranks,
     signs,
     suspended,
 )
@@ -181,8 +182,8 @@ def _finished(entry: _Entry) -> Run:
             view.storage.returned = True
     trace.storages.extend(inputs.storages)
     trace.opaque_return = entry.opaque or ended is not None
-    ranks = _ranks(vm)
-    return Run(trace, vm.checks, ranks, ended, inputs, entry.opaque, vm.steps, entry.sizes, late)
+    found = _ranks(vm)
+    return Run(trace, vm.checks, found, ended, inputs, entry.opaque, vm.steps, entry.sizes, late)
 
 
 def _unlike_default(vm: VM) -> None:
@@ -206,6 +207,8 @@ def _ranks(vm: VM) -> dict[str, int]:
     for name, p in vm.inputs.parameters.items():
         if p.rank is None and len(p.views) == 1:
             p.rank = next(iter(p.views))
+        if p.rank is None and not p.views and p.kind is InputKind.TENSOR:
+            p.rank = ranks.known(vm, p)  # only its shape is asked for
         if p.rank is not None and p.kind is InputKind.TENSOR:
             out[name] = p.rank
             _say_once(vm, p, p.rank)
