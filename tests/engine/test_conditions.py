@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -111,12 +114,45 @@ def test_bounds_of_multiples_are_multiples() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("said", "text"),
+    [
+        # of quotients by numbers, what comes again
+        (lambda r: E.le(-(-r // 112), (r + 110) // 112), "rows % 112 != 1"),
+        (lambda r: E.eq(-(-r // 96), 2 * ((r + 95) // 192)), "rows % 192 >= 97 or rows % 192 == 0"),
+        (lambda r: E.eq(-(-r // 64), (r + 39) // 64 + 1), "rows % 64 <= 24 and rows % 64 != 0"),
+        (lambda r: E.le(r // 24, 4 * (r // 96)), "rows % 96 <= 23"),
+        (lambda r: E.ge((r * 7) // 5, 3), "rows >= 3"),  # no period
+        # each case of an extremum
+        (lambda r: E.le(E.minimum(128, r), (r + 127) % 128 + 1), "rows % 128 == 0 or rows <= 128"),
+        (lambda r: E.le(-(-r // 112), E.maximum(1, r // 112)), "rows <= 112 or rows % 112 == 0"),
+        # what is at most the least that it may be
+        (lambda r: E.le(r, 1), "rows == 1"),
+        (lambda r: E.or_(E.eq(r, 2), E.eq(r, 4), E.eq(r, 32)), "rows in (2, 4, 32)"),
+    ],
+)
+def test_what_quotients_and_extrema_come_to(said: Callable[[E.Expr], E.Bool], text: str) -> None:
+    E.fresh_context()
+    condition = said(E.symbol("rows", 1))
+    assert " and ".join(_read(condition)) == text
+    for rows in range(1, 500):
+        assert bool(E.evaluate(condition, {"rows": rows})) == eval(text)
+
+
+def test_shares_and_remainders_beside_a_divisor_that_is_positive() -> None:
+    E.fresh_context()
+    rows, parts = E.symbol("rows", 1), E.symbol("parts", 0)
+    there, whole = E.ge(parts, 1), E.eq(rows % parts, 0)
+    assert _read(there, E.le(parts, (rows - 1) % parts + 1)) == ["rows % parts == 0", "parts >= 1"]
+    assert _read(there, whole, E.lt(rows, 129 * parts))[-1] == "rows <= 128*parts"
+
+
 def test_bounds_of_quotients_are_bounds_of_what_is_divided() -> None:
     E.fresh_context()
     rows, parts, other = E.symbol("rows", 1), E.symbol("parts", 0), E.symbol("other", 1)
     whole = E.ge((parts - rows) // (parts - 1), 1)
-    assert _read(whole, E.ne(parts, 1)) == ["parts == 0 or rows <= 1", "parts != 1"]
-    assert _read(whole, E.ge(parts, 2)) == ["rows <= 1", "parts >= 2"]
+    assert _read(whole, E.ne(parts, 1)) == ["parts == 0 or rows == 1", "parts != 1"]
+    assert _read(whole, E.ge(parts, 2)) == ["rows == 1", "parts >= 2"]
     assert _read(E.ge(rows // other, 3)) == ["3*other <= rows"]
     assert _read(E.le(rows // other, 3)) == ["rows < 4*other"]
 

@@ -8,28 +8,34 @@ consequence of the set replaces what it implies.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice, permutations
-from math import lcm
-from typing import TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from verifier.engine.candidates import bounds_size, sides, simpler, values_of, wanted
 from verifier.engine.evaluable import has_value
-from verifier.engine.remainders import divides, in_remainders
-from verifier.engine.weakest import expressions
-from verifier.hardware.dtypes import ITEMSIZE
+from verifier.engine.forms import (
+    conjuncts,
+    divisibility,
+    is_plain,
+    single,
+    size_of,
+    steps_of,
+    weight,
+)
+from verifier.engine.remainders import divides, in_remainders, of_a_period
 from verifier.solver.elimination import compared, put
 from verifier.solver.polynomial import products
 from verifier.solver.query import Query
 from verifier.solver.solver import Solver
-from verifier.solver.terms import divisors
+from verifier.solver.terms import divisors, walk
 from verifier.symbolic import expr as E
 from verifier.symbolic.equivalent import equivalent
 from verifier.symbolic.expr import FALSE, TRUE, Bool, Expr, Sym
-from verifier.symbolic.memory.known import Known
 
 _ROUNDS = 3
+#: choices and extrema of a comparison of which the cases are looked at
+_MOST_CASES = 3
 #: numbers that a size may be bounded to beside other conditions
 _FEW = (1, 2)
 #: bounds of one size by another that are looked for
@@ -63,7 +69,8 @@ class Normal:
 
     def form(self, items: Iterable[Item]) -> list[Item]:
         """The set as strong as ``items``, the simplest one found."""
-        said = (Item(self._in_remainders(self._same.bool(i.condition)), i.of) for i in items)
+        known = self._known
+        said = (Item(self._in_remainders(self._same.bool(i.condition), known), i.of) for i in items)
         current = _joined(_split(said))
         for _ in range(_ROUNDS):
             current = self.without_implied(current, current)
@@ -76,19 +83,46 @@ class Normal:
         current = _shared(_rounded(_of_one_dtype(current), self._known))
         return in_reading_order(current)
 
-    def _in_remainders(self, condition: Bool) -> Bool:
+    def met(self, items: Iterable[Item]) -> list[Item]:
+        """Conditions on dtypes without the sizes for which they do not matter, if none are met."""
+        return [replace(item, condition=self._of_dtypes(item.condition)) for item in items]
+
+    def _of_dtypes(self, clause: Bool) -> Bool:
+        """A condition on dtypes without the alternatives on sizes that no input has."""
+        if clause.kind is E.BoolKind.AND:
+            return E.and_(*map(self._of_dtypes, clause.args))
+        if clause.kind is not E.BoolKind.OR:
+            return clause
+        sizes = [p for p in clause.args if any(s.domain is None for s in p.free())]
+        gone = {p for p in sizes if self._follows(self._known, E.not_(p))}
+        return E.or_(*(part for part in clause.args if part not in gone))
+
+    def _in_remainders(self, condition: Bool, facts: tuple[Bool, ...]) -> Bool:
         """A condition with remainders in the place of rounded quotients that say the same."""
         if condition.kind in E.JUNCTIONS:
-            parts = [self._in_remainders(part) for part in condition.args]
+            parts = [self._in_remainders(part, facts) for part in condition.args]
             return E.and_(*parts) if condition.kind is E.BoolKind.AND else E.or_(*parts)
         for holds, term in ((True, condition), (False, E.not_(condition))):
             divided = divisibility(term)
             if divided is not None:
                 return divides(*divided, holds)
+        counted = of_a_period(condition)
+        if counted is not None:
+            return counted if weight(counted) < weight(condition) else condition
         found = in_remainders(condition)
-        if found is None or _weight(found[0]) >= _weight(condition):
+        if found is None or weight(found[0]) >= weight(condition):
             return condition
-        return found[0] if self._follows(self._known, E.ge(found[1], 1)) else condition
+        return found[0] if self._follows(facts, E.ge(found[1], 1)) else condition
+
+    def _by_cases(self, clause: Bool, facts: tuple[Bool, ...]) -> Bool:
+        """The cases of choices and of extrema in the place of a comparison with them, if these
+        are simpler; each has a value wherever the comparison has one."""
+        cases = sides(clause)
+        if cases is None or divisors((clause,)) or _cases(clause) > _MOST_CASES:
+            return clause
+        found = self._plainer(cases, facts)
+        lines = 1 if found.kind is E.BoolKind.AND else 0  # more than one to read
+        return found if weight(found) + lines < weight(clause) else clause
 
     # -- steps -------------------------------------------------------------------------
 
@@ -126,15 +160,24 @@ class Normal:
                 others = (E.not_(o) for o in beside if has_value(o, facts, self._solver))
                 parts[position] = self._plainer(part, (*facts, *others))
             clause = E.or_(*parts)
+        elif clause.kind is E.BoolKind.AND:
+            parts = list(clause.args)
+            for position, part in enumerate(parts):
+                beside = (other for i, other in enumerate(parts) if i != position)
+                parts[position] = self._plainer(part, (*facts, *beside))
+            return E.and_(*parts)
         else:
             clause = self._cancelled(self._chosen(clause, facts), facts)
-            sides = self._multiplied(clause, facts, alone)
-            if sides is not clause and sides.kind is E.BoolKind.OR:
-                return self._plainer(sides, facts)
-            clause = sides
+            clause = self._by_cases(self._in_remainders(clause, facts), facts)
+            if clause.expr is None:
+                return clause
+            bounds = self._multiplied(clause, facts, alone)
+            if bounds is not clause and bounds.kind is E.BoolKind.OR:
+                return self._plainer(bounds, facts)
+            clause = _only_one(bounds, facts)
         clause = _positive(clause)
-        for candidate in _simpler(clause, facts):
-            if _weight(candidate) >= _weight(clause) or candidate is FALSE:
+        for candidate in simpler(clause, facts):
+            if weight(candidate) >= weight(clause) or candidate is FALSE:
                 continue
             if self._follows((*facts, clause), candidate) and self._follows(
                 (*facts, candidate), clause
@@ -173,7 +216,7 @@ class Normal:
             if self._follows(facts, E.not_(atom.test)):
                 return atom.other
             whole = E.from_atom(atom)
-            values = (v for v in _values(atom) if _size(v) < _size(whole))
+            values = (v for v in values_of(atom) if size_of(v) < size_of(whole))
             return next((v for v in values if self._follows(facts, E.eq(whole, v))), None)
         if isinstance(atom, E.Extremum):
             whole = E.from_atom(atom)
@@ -203,7 +246,7 @@ class Normal:
         sides = E.or_(E.le(den, -1), above), E.or_(E.ge(den, 1), below)
         facts = (*facts, divides)
         found = E.and_(divides, *(self._fewer(side, facts) for side in sides))
-        return found if _weight(found) < _weight(clause) else clause
+        return found if weight(found) < weight(clause) else clause
 
     def _cancelled(self, clause: Bool, facts: tuple[Bool, ...]) -> Bool:
         """A comparison of two products without the positive factors that they share, and one of
@@ -226,7 +269,7 @@ class Normal:
         """``items`` without those of ``which`` that follow from the others, the heavier first."""
         current = list(items)
         dividing = _dividing(items)
-        for item in sorted(which, key=lambda x: -_weight(x.condition)):
+        for item in sorted(which, key=lambda x: -weight(x.condition)):
             position = current.index(item)
             if item.condition in dividing:
                 continue  # it only follows from others as they have no value without it
@@ -239,8 +282,8 @@ class Normal:
         size in the others: with ``d <= 128`` known, ``d >= 128`` is ``d == 128``."""
         for position, item in enumerate(items):
             e = item.condition.expr
-            size = None if e is None else _single(e.free())
-            if e is None or size is None or size.domain is not None or not _bounds_size(e):
+            size = None if e is None else single(e.free())
+            if e is None or size is None or size.domain is not None or not bounds_size(e):
                 continue
             equal = E.eq(e, 0)
             if item.condition is not equal:
@@ -256,11 +299,11 @@ class Normal:
 
     def _with_consequences(self, items: list[Item]) -> list[Item]:
         """Replace heavy conditions by what they come to together."""
-        heavy = [item for item in items if not _is_plain(item.condition)]
+        heavy = [item for item in items if not is_plain(item.condition)]
         if not heavy:
             return items
         whole = self._facts(items, -1)
-        for candidate in _wanted(heavy):
+        for candidate in wanted([item.condition for item in heavy]):
             if any(item.condition is candidate for item in items):
                 continue
             if not self._follows(whole, candidate) or self._follows(self._known, candidate):
@@ -268,13 +311,18 @@ class Normal:
             kept = [
                 item
                 for item in items
-                if _weight(item.condition) <= _weight(candidate)
+                if weight(item.condition) <= weight(candidate)
                 or not self._follows((*self._known, candidate), item.condition)
             ]
             if len(kept) < len(items):
                 gone = [item for item in items if item not in kept]
                 return self._with_consequences([*kept, _together(candidate, gone)])
         return items
+
+
+def _cases(clause: Bool) -> int:
+    """How many choices and extrema there are in a comparison."""
+    return sum(isinstance(item, (E.Ite, E.Extremum)) for item in walk(clause))
 
 
 def _dividing(items: Sequence[Item]) -> set[Bool]:
@@ -291,32 +339,6 @@ def _positive(clause: Bool) -> Bool:
     if isinstance(atom, Sym) and atom.lo == 0 and atom.domain is None and not atom.words:
         return E.ge(E.from_atom(atom), 1)
     return clause
-
-
-def _bounds_size(e: Expr) -> bool:
-    """Whether a comparison with zero is one of a size with a number."""
-    return len(e.terms) == 1 and len(e.terms[0][0]) == 1 and abs(e.terms[0][1]) == 1
-
-
-def _values(atom: E.Ite) -> Iterator[Expr]:
-    """What a choice may always come to: one of both, the larger one, the bytes of a type."""
-    size = _itemsize(atom)
-    if size is not None:
-        yield size
-    if all(s.domain is None for s in E.atom_free(atom)):
-        yield from (atom.other, atom.then)
-        if not (atom.then.is_const or atom.other.is_const):
-            yield E.maximum(atom.then, atom.other)
-
-
-def _itemsize(atom: E.Ite) -> Expr | None:
-    """How many bytes an element takes whose type a choice of numbers is about."""
-    symbol = _single(E.atom_free(atom))
-    if symbol is None or symbol.domain is None or not (atom.then.is_const and atom.other.is_const):
-        return None
-    if len(symbol.domain) != len(ITEMSIZE):
-        return None
-    return E.table("itemsize", E.from_atom(symbol), ITEMSIZE)
 
 
 def _together(condition: Bool, items: Sequence[Item]) -> Item:
@@ -366,19 +388,31 @@ def _tightest(items: Iterable[Item]) -> list[Item]:
     return [*out, *bounds.values()]
 
 
+def _only_one(clause: Bool, facts: Sequence[Bool]) -> Bool:
+    """Of a size that it is at most the least that it may be: that it is that."""
+    if clause.kind is not E.BoolKind.LE or clause.expr is None or not bounds_size(clause.expr):
+        return clause
+    (size,) = clause.free()
+    least, equal = E.from_atom(size) - clause.expr, E.eq(clause.expr, 0)
+    if clause.expr.terms[0][1] < 0 or size.domain is not None:
+        return clause
+    known = size.lo == least.const or E.ge(E.from_atom(size), least) in facts
+    return equal if known else clause
+
+
 def _shared(items: Sequence[Item]) -> list[Item]:
     """Conditions of which each is one that is heavy or something else, as one of them."""
     found: dict[object, list[Item]] = {}
     for item in items:
         parts = item.condition.args if item.condition.kind is E.BoolKind.OR else ()
-        heaviest = max(parts, key=_weight, default=item.condition)
-        shared = len(parts) > 1 and not _is_plain(heaviest)
+        heaviest = max(parts, key=weight, default=item.condition)
+        shared = len(parts) > 1 and not is_plain(heaviest)
         found.setdefault(id(heaviest if shared else item), []).append(item)
     out = []
     for group in found.values():
         first, *more = group
         if more:
-            heaviest = max(first.condition.args, key=_weight)
+            heaviest = max(first.condition.args, key=weight)
             others = ([p for p in item.condition.args if p is not heaviest] for item in group)
             condition = E.or_(heaviest, E.and_(*(E.or_(*parts) for parts in others)))
             first = _together(condition, group)
@@ -424,19 +458,35 @@ def _equal(items: Sequence[Item]) -> list[Item]:
 
 def _rounded(items: Sequence[Item], known: Sequence[Bool]) -> list[Item]:
     """Bounds of sizes as the multiples that they come to: of ``n % 4 == 0``, not 515 but 512."""
-    steps = steps_of((*known, *(item.condition for item in items)))
-    return [replace(item, condition=_at_step(item.condition, steps)) for item in items]
+    said = [*known, *(item.condition for item in items)]
+    steps, shares = steps_of(said), _shares_of(said)
+    bounds = [_at_step(item.condition, steps) for item in items]
+    return [
+        replace(item, condition=_at_share(bound, shares))
+        for item, bound in zip(items, bounds, strict=True)
+    ]
 
 
-def steps_of(known: Iterable[Bool]) -> dict[E.Atom, int]:
-    """What is known to divide each size."""
-    steps: dict[E.Atom, int] = {}
-    for fact in (part for demand in known for part in conjuncts(demand)):
-        found = divisibility(fact)
-        size = None if found is None else found[0].as_atom()
-        if found is not None and size is not None and found[1].is_const and found[1].const > 0:
-            steps[size] = lcm(steps.get(size, 1), found[1].const)
-    return steps
+def _shares_of(known: Sequence[Bool]) -> list[tuple[Expr, Expr]]:
+    """What is known to be divided by which positive sizes."""
+    found = (divisibility(part) for demand in known for part in conjuncts(demand))
+    return [
+        (number, den)
+        for number, den in filter(None, found)
+        if not den.is_const and ((E.bounds(den)[0] or 0) >= 1 or E.ge(den, 1) in known)
+    ]
+
+
+def _at_share(bound: Bool, shares: Sequence[tuple[Expr, Expr]]) -> Bool:
+    """``a < 129*n`` where ``n`` divides ``a``: ``a <= 128*n``."""
+    e = bound.expr
+    if bound.kind is not E.BoolKind.LE or e is None or e.const != 1:
+        return bound
+    for number, den in shares:
+        for rest in (e - 1 - number, e - 1 + number):
+            if rest.terms and E.exact_quotient(rest, den) is not None:
+                return E.le(e - 1 + den, 0)
+    return bound
 
 
 def _at_step(bound: Bool, steps: Mapping[E.Atom, int]) -> Bool:
@@ -479,57 +529,6 @@ def _listed(condition: Bool, symbol: Sym) -> Bool:
     return E.and_(*(E.ne(dtype, v) for v in values if v not in fits))
 
 
-# ------------------------------------------------------------------------- simpler conditions
-
-
-def _is_plain(term: Bool) -> bool:
-    """Whether a condition needs no explanation: a bound, an equality, a divisibility, a flag."""
-    return _weight(term) <= 4
-
-
-#: what parts of a term come to that were looked at, which may be in it many times
-_Seen: TypeAlias = dict[Expr | Bool, int]
-
-
-def _weight(term: Bool, seen: _Seen | None = None) -> int:
-    """How much there is to read."""
-    seen = {} if seen is None else seen
-    if term in seen:
-        return seen[term]
-    if term.expr is None:
-        total = 1 + sum(_weight(part, seen) for part in term.args)
-    elif divisibility(term) is not None or divisibility(E.not_(term)) is not None:
-        total = 2
-    else:
-        total = _size(term.expr, seen)
-    return seen.setdefault(term, total)
-
-
-def _size(e: Expr, seen: _Seen | None = None) -> int:
-    seen = {} if seen is None else seen
-    if e in seen:
-        return seen[e]
-    total = (1 if e.const else 0) + sum(abs(factor) != 1 for _, factor in e.terms)
-    for atom in (atom for mono, _ in e.terms for atom in mono):
-        plain = isinstance(atom, (Sym, E.Table))
-        total += 1 if plain else 3
-        for part in () if plain else atom.children():
-            total += _size(part, seen) if isinstance(part, Expr) else _weight(part, seen)
-    return seen.setdefault(e, total)
-
-
-def divisibility(term: Bool) -> tuple[Expr, Expr] | None:
-    """``(number, divisor)`` of a condition that says that one divides the other."""
-    if term.expr is None or term.kind not in (E.BoolKind.EQ, E.BoolKind.LE):
-        return None
-    for atom in term.expr.atoms():
-        if isinstance(atom, E.Div):
-            rest = atom.num - atom.den * E.from_atom(atom)
-            if term is E.eq(rest, 0):
-                return atom.num, atom.den
-    return None
-
-
 def of_dtypes(items: Iterable[Item]) -> list[Item]:
     """Conditions on dtypes, what is said of one dtype together."""
     return _equivalences(_without_each(_of_one_dtype(_joined(_split(items)))))
@@ -570,119 +569,8 @@ def _without_each(items: Iterable[Item]) -> list[Item]:
 
 def _dtype(term: Bool) -> Sym | None:
     """The dtype that one comparison is about."""
-    symbol = None if term.expr is None else _single(term.free())
+    symbol = None if term.expr is None else single(term.free())
     return symbol if symbol is not None and symbol.domain is not None else None
-
-
-def _single(symbols: Sequence[Sym]) -> Sym | None:
-    return symbols[0] if len(symbols) == 1 else None
-
-
-def conjuncts(condition: Bool) -> tuple[Bool, ...]:
-    """What all has to hold."""
-    return condition.args if condition.kind is E.BoolKind.AND else (condition,)
-
-
-def _simpler(clause: Bool, facts: Sequence[Bool]) -> Iterator[Bool]:
-    """Forms that may say the same as a condition beside others."""
-    if clause.kind is E.BoolKind.NE and clause.expr is not None:
-        atom = clause.expr.as_atom()
-        if isinstance(atom, Sym):
-            yield E.ge(E.from_atom(atom), 1)
-    for e in expressions(clause):
-        for atom in e.atoms():
-            if isinstance(atom, E.Div):
-                yield divides(atom.num, atom.den)
-                yield divides(atom.num - atom.num.const, atom.den)
-            elif isinstance(atom, E.Ite) and clause.expr is e:
-                cases = put(clause, atom, atom.then), put(clause, atom, atom.other)
-                yield E.or_(E.and_(atom.test, cases[0]), E.and_(E.not_(atom.test), cases[1]))
-    if clause.kind is E.BoolKind.LE and clause.expr is not None:
-        yield from (
-            E.eq(E.from_atom(s), 1) for s in clause.free() if clause.expr.coefficient(s) > 0
-        )
-    yield from _bounds(clause, Known(facts))
-    yield from _scaled(clause)
-
-
-def _wanted(items: Sequence[Item]) -> Iterator[Bool]:
-    """Plain conditions that heavy ones may come to."""
-    symbols = dict.fromkeys(s for item in items for s in item.condition.free() if s.domain is None)
-    sizes = [E.from_atom(s) for s in symbols]
-    quotients = dict.fromkeys(
-        (atom.num, atom.den)
-        for item in items
-        for e in expressions(item.condition)
-        for atom in e.atoms()
-        if isinstance(atom, E.Div)
-    )
-    for num, den in quotients:
-        yield divides(num, den)
-    for a, b in islice(permutations(sizes, 2), _WANTED):
-        yield E.le(a, b)
-
-
-def _bounds(clause: Bool, known: Known) -> Iterator[Bool]:
-    """``x <= c`` or ``x >= c`` for what is said of one size alone, among those that are known."""
-    symbols = clause.free()
-    if len(symbols) != 1 or symbols[0].domain is not None or clause.flags():
-        return
-    symbol, size = symbols[0], E.from_atom(symbols[0])
-    least, most = symbol.lo if symbol.lo is not None else 0, known.most(size) or _MOST
-
-    def holds(value: int) -> bool:
-        try:
-            return bool(E.evaluate(clause, {symbol.name: value}))
-        except E.EvaluationError:
-            return False
-
-    first, last = holds(least), holds(most)
-    if first == last:
-        return
-    low, high = least, most
-    while high - low > 1:
-        middle = (low + high) // 2
-        if holds(middle) == first:
-            low = middle
-        else:
-            high = middle
-    yield E.le(size, low) if first else E.ge(size, high)
-
-
-def _scaled(clause: Bool) -> Iterator[Bool]:
-    """Comparisons with exact quotients in place of rounded ones."""
-    quotients = {
-        atom
-        for e in expressions(clause)
-        for atom in e.atoms()
-        if isinstance(atom, E.Div) and atom.den.is_const and atom.den.const > 0
-    }
-    if quotients:
-        yield _exact(clause, quotients)
-
-
-def _exact(term: Bool, quotients: set[E.Div]) -> Bool:
-    if term.expr is None:
-        parts = [_exact(part, quotients) for part in term.args]
-        if term.kind is E.BoolKind.AND:
-            return E.and_(*parts)
-        return E.or_(*parts) if term.kind is E.BoolKind.OR else term
-    scale = 1
-    for mono, _ in term.expr.terms:
-        for atom in mono:
-            if isinstance(atom, E.Div) and atom in quotients:
-                scale = lcm(scale, atom.den.const)
-    total = E.const(term.expr.const * scale)
-    for mono, factor in term.expr.terms:
-        left, product = scale, E.const(factor)
-        for atom in mono:
-            if isinstance(atom, E.Div) and atom in quotients and left % atom.den.const == 0:
-                left //= atom.den.const
-                product = product * atom.num
-            else:
-                product = product * E.from_atom(atom)
-        total = total + product * left
-    return compared(term.kind, total)
 
 
 def _kind(term: Bool) -> int:
@@ -693,6 +581,6 @@ def _kind(term: Bool) -> int:
         return 2
     if term.kind in (E.BoolKind.EQ, E.BoolKind.VAR, E.BoolKind.NOT):
         return 1
-    if term.kind is E.BoolKind.LE and _is_plain(term):
+    if term.kind is E.BoolKind.LE and is_plain(term):
         return 3
     return 4 if term.kind is E.BoolKind.LE else 5

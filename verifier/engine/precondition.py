@@ -21,11 +21,11 @@ from verifier.engine.admission import RankOnly
 from verifier.engine.conditions import (
     Item,
     Normal,
-    conjuncts,
     in_reading_order,
     of_dtypes,
 )
 from verifier.engine.evaluable import in_order, is_met
+from verifier.engine.forms import conjuncts
 from verifier.engine.verdicts import Verdict, VerdictKind
 from verifier.engine.wording import in_own_names, own_names, worded
 from verifier.report import model as report
@@ -91,7 +91,7 @@ class Conditions(Struct):
         items = self._formed(known, rest)
         if not self._same_inputs(known, rest, items):
             items = in_reading_order(rest)
-        dtypes = of_dtypes(types)
+        dtypes = of_dtypes(Normal((*self.known, *_stated(items)), self.solver).met(types))
         conditions = [item.condition for item in (*dtypes, *items)]
         for position, condition in in_order(conditions, self.known, self.solver):
             item = replace([*dtypes, *items][position], condition=condition)

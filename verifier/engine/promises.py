@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from verifier.engine.conditions import conjuncts, divisibility
+from verifier.engine.forms import conjuncts, divisibility
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Sym
 

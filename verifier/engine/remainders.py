@@ -1,15 +1,20 @@
 """Comparisons of rounded quotients as what they say of a remainder.
 
 ``a // b < -(-a // b)`` is ``a % b != 0``, and ``a % b + 2 <= b`` is ``(a + 1) % b != 0``, wherever
-``b`` is positive.
+``b`` is positive. What is said of quotients by numbers alone may come again with each period of
+them: of ``2*(a // 640) + 2 <= -(-a // 320)`` only ``a % 640`` matters, and it is counted out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import lcm
 
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import FALSE, TRUE, Bool, Expr
+
+#: the longest period that is counted out
+_PERIOD = 2048
 
 
 def in_remainders(fact: Bool) -> tuple[Bool, Expr] | None:
@@ -77,4 +82,87 @@ def divides(p: Expr, d: Expr, holds: bool = True) -> Bool:
     return E.eq(E.mod(p, d), 0) if holds else E.ne(E.mod(p, d), 0)
 
 
-__all__ = ["divides", "in_remainders"]
+# ------------------------------------------------------------------------ what is periodic
+
+
+def of_a_period(fact: Bool) -> Bool | None:
+    """The same of one remainder, for a comparison of quotients of one number by numbers; None: it
+    is nothing such, or comes again with no period, or has no short form."""
+    e = fact.expr
+    if e is None:
+        return None
+    parts = [(mono[0], c) for mono, c in e.terms if len(mono) == 1]
+    quotients = [
+        (q, c) for q, c in parts if isinstance(q, E.Div) and q.den.is_const and q.den.const > 1
+    ]
+    if not quotients:
+        return None
+    base = _upright(quotients[0][0].num)
+    period = lcm(*(q.den.const for q, _ in quotients))
+    signs = [_sign(q.num, base) for q, _ in quotients]
+    rest = e - sum((E.from_atom(q) * c for q, c in quotients), start=E.const(0))
+    slope = _multiple(rest, base)
+    if slope is None or 0 in signs or not base.terms or not 1 < period <= _PERIOD:
+        return None
+    counted = [
+        (sign, q.num.const, q.den.const, c) for sign, (q, c) in zip(signs, quotients, strict=True)
+    ]
+    if slope * period + sum(c * sign * (period // d) for sign, _, d, c in counted):
+        return None
+
+    def holds(v: int) -> bool:
+        value = rest.const + slope * v + sum(c * ((s * v + k) // d) for s, k, d, c in counted)
+        if fact.kind is E.BoolKind.LE:
+            return value <= 0
+        return (value == 0) is (fact.kind is E.BoolKind.EQ)
+
+    return _of_remainders(base, [holds(v) for v in range(period)])
+
+
+def _upright(number: Expr) -> Expr:
+    """A number without what is added to it, turned round if it begins with a minus."""
+    number = number - number.const
+    return -number if number.terms and number.terms[0][1] < 0 else number
+
+
+def _sign(number: Expr, base: Expr) -> int:
+    """Whether a number is the base and something that is added, or that turned round; else 0."""
+    number = number - number.const
+    return 1 if number == base else -1 if number == -base else 0
+
+
+def _multiple(number: Expr, base: Expr) -> int | None:
+    """How often a number has the base, beside what is added; None: it has something else."""
+    if not number.terms:
+        return 0
+    factor = dict(base.terms).get(number.terms[0][0], 0)
+    count = number.terms[0][1] // factor if factor else 0
+    return count if (number - base * count).is_const else None
+
+
+def _of_remainders(base: Expr, good: list[bool]) -> Bool | None:
+    """That the remainder of a number is one of the ``good``, by the shortest period of these."""
+    size = next(
+        d
+        for d in range(1, len(good) + 1)
+        if len(good) % d == 0 and good == good[:d] * (len(good) // d)
+    )
+    good = good[:size]
+    if size == 1:
+        return TRUE if good[0] else FALSE
+    ends = [v for v in range(size) if good[v] and not good[(v + 1) % size]]
+    starts = [v for v in range(size) if good[v] and not good[v - 1]]
+    if len(ends) != 1:
+        return None
+    (first,), (last,), rest = starts, ends, E.mod(base, size)
+    if sum(good) == 1:
+        return E.eq(E.mod(base - first, size), 0)
+    if sum(good) == size - 1:
+        return E.ne(E.mod(base - last - 1, size), 0)
+    above, below = E.ge(rest, first), E.le(rest, last)
+    if first > last:
+        return E.or_(above, divides(base, E.const(size)) if last == 0 else below)
+    return below if first == 0 else above if last == size - 1 else E.and_(above, below)
+
+
+__all__ = ["divides", "in_remainders", "of_a_period"]

@@ -10,7 +10,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from verifier.engine import unknowns
-from verifier.engine.conditions import conjuncts
+from verifier.engine.forms import conjuncts
 from verifier.engine.instances import EachTrip
 from verifier.engine.obligations import Obligation, known_at, known_of_trips, simplify
 from verifier.engine.promises import promised

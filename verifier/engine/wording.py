@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from math import gcd
 
-from verifier.engine.conditions import steps_of
+from verifier.engine.forms import steps_of
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Atom, Bool, Expr, Sym
 from verifier.symbolic.pretty import python

@@ -42,6 +42,8 @@ _LARGEST: Final = 150
 _WHOLE: Final = 10_000
 #: characters that a product of a sum has to save: its parentheses, and something
 _SAVED: Final = 3
+#: values of a number that are listed
+_LIST: Final = 3
 _RANK: Final = ".rank"
 _NONE: Final = " is None"
 _SOME: Final = " is not None"
@@ -118,6 +120,14 @@ def _enumerated(e: Expr) -> tuple[Sym, str] | None:
             if symbol.words and value in symbol.words:
                 return symbol, symbol.words[value]
     return None
+
+
+def _valued(e: Expr) -> tuple[Sym, str] | None:
+    """``(symbol, value)`` when ``e == 0`` says that a symbol has a value."""
+    if len(e.terms) != 1 or len(e.terms[0][0]) != 1 or abs(e.terms[0][1]) != 1:
+        return None
+    ((symbol,), coef) = e.terms[0]
+    return (symbol, str(-e.const * coef)) if isinstance(symbol, Sym) else None
 
 
 def _domain(atom: Ite) -> tuple[str, ...]:
@@ -458,8 +468,11 @@ class _Printer(Struct):
         """``q.dtype in (float32, bfloat16)`` for equalities, ``not in`` for inequalities."""
         kind = E.BoolKind.EQ if b.kind is E.BoolKind.OR else E.BoolKind.NE
         found: list[tuple[Sym, str]] = []
+        of = _valued if kind is E.BoolKind.EQ and len(b.args) >= _LIST else _enumerated
         for arg in b.args:
-            item = _enumerated(arg.expr) if arg.kind is kind and arg.expr is not None else None
+            item = None
+            if arg.kind is kind and arg.expr is not None:
+                item = _enumerated(arg.expr) or of(arg.expr)
             if item is None or (found and found[0][0] is not item[0]):
                 return None
             found.append(item)

@@ -1,0 +1,94 @@
+"""What there is to read in a condition: its weight, its parts, what it says divides what."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from math import lcm
+from typing import TypeAlias
+
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Bool, Expr, Sym
+
+
+def is_plain(term: Bool) -> bool:
+    """Whether a condition needs no explanation: a bound, an equality, a divisibility, a flag."""
+    return weight(term) <= 4
+
+
+#: what parts of a term come to that were looked at, which may be in it many times
+_Seen: TypeAlias = dict[Expr | Bool, int]
+
+
+def weight(term: Bool, seen: _Seen | None = None) -> int:
+    """How much there is to read."""
+    seen = {} if seen is None else seen
+    if term in seen:
+        return seen[term]
+    if term.expr is None:
+        total = 1 + sum(weight(part, seen) for part in term.args)
+    elif divisibility(term) is not None or divisibility(E.not_(term)) is not None:
+        total = 2
+    elif (number := _bounded_remainder(term)) is not None:
+        total = 4 + size_of(number, seen)
+    else:
+        total = size_of(term.expr, seen)
+    return seen.setdefault(term, total)
+
+
+def size_of(e: Expr, seen: _Seen | None = None) -> int:
+    seen = {} if seen is None else seen
+    if e in seen:
+        return seen[e]
+    total = (1 if e.const else 0) + sum(abs(factor) != 1 for _, factor in e.terms)
+    for atom in (atom for mono, _ in e.terms for atom in mono):
+        plain = isinstance(atom, (Sym, E.Table))
+        total += 1 if plain else 3
+        for part in () if plain else atom.children():
+            total += size_of(part, seen) if isinstance(part, Expr) else weight(part, seen)
+    return seen.setdefault(e, total)
+
+
+def _bounded_remainder(term: Bool) -> Expr | None:
+    """The number of whose remainder by another number it is said that it is at most or at least
+    so much."""
+    e = term.expr
+    if e is None or len(e.terms) < 2:
+        return None
+    for atom in e.atoms():
+        if isinstance(atom, E.Div) and atom.den.is_const:
+            rest = atom.num - atom.den * E.from_atom(atom)
+            if (e - rest).is_const or (e + rest).is_const:
+                return atom.num
+    return None
+
+
+def divisibility(term: Bool) -> tuple[Expr, Expr] | None:
+    """``(number, divisor)`` of a condition that says that one divides the other."""
+    if term.expr is None or term.kind not in (E.BoolKind.EQ, E.BoolKind.LE):
+        return None
+    for atom in term.expr.atoms():
+        if isinstance(atom, E.Div):
+            rest = atom.num - atom.den * E.from_atom(atom)
+            if term is E.eq(rest, 0):
+                return atom.num, atom.den
+    return None
+
+
+def conjuncts(condition: Bool) -> tuple[Bool, ...]:
+    """What all has to hold."""
+    return condition.args if condition.kind is E.BoolKind.AND else (condition,)
+
+
+def steps_of(known: Iterable[Bool]) -> dict[E.Atom, int]:
+    """What is known to divide each size."""
+    steps: dict[E.Atom, int] = {}
+    for fact in (part for demand in known for part in conjuncts(demand)):
+        found = divisibility(fact)
+        size = None if found is None else found[0].as_atom()
+        if found is not None and size is not None and found[1].is_const and found[1].const > 0:
+            steps[size] = lcm(steps.get(size, 1), found[1].const)
+    return steps
+
+
+def single(symbols: Sequence[Sym]) -> Sym | None:
+    return symbols[0] if len(symbols) == 1 else None
