@@ -180,6 +180,11 @@ def test_what_the_headline_says() -> None:
     assert "is right, but for its faults and as far as decided, when" in both.headline("gemm")
     faulty = replace(unsure, undecided=())
     assert "is right, but for its faults, when" in faulty.headline("gemm")
+    for condition, left in ((ALL, ""), (unsure, "what is not decided"), (faulty, "its faults")):
+        report = replace(REPORT, diagnostics=(block(condition),))
+        printed = shown(full.render, Options(width=100), report)
+        comment = f" # leaves {left}" if left else ""
+        assert f"--unsafe-fixes kernels/gemm.py{comment}\n" in printed
 
 
 def test_concise_has_one_line() -> None:

@@ -100,6 +100,7 @@ def block_lines(
     if fix and diagnostic.fix is not None:
         flags = "--fix" if diagnostic.fix.safe else "--fix --unsafe-fixes"
         command = f"tilelint check {flags} {diagnostic.span.path}"
+        command += f" # {condition.left}" if condition.left else ""
         lines += _remark("fix", words(one_line(command), "help"), "help-key", options)
     return lines
 
