@@ -144,7 +144,12 @@ def test_shares_and_remainders_beside_a_divisor_that_is_positive() -> None:
     rows, parts = E.symbol("rows", 1), E.symbol("parts", 0)
     there, whole = E.ge(parts, 1), E.eq(rows % parts, 0)
     assert _read(there, E.le(parts, (rows - 1) % parts + 1)) == ["rows % parts == 0", "parts >= 1"]
-    assert _read(there, whole, E.lt(rows, 129 * parts))[-1] == "rows <= 128*parts"
+    assert _read(whole, E.lt(rows, 129 * parts), known=(there,))[-1] == "rows <= 128*parts"
+    assert _read(there, whole, E.le(rows // parts, 128))[-1] == "rows // parts <= 128"
+    there = E.and_(there, E.le(parts, 70))
+    assert _read(whole, E.le(rows // parts, 128), known=(there,))[-1] == "rows <= 128*parts"
+    assert _read(E.ge(rows * parts, 1)) == ["parts >= 1"]
+    assert _read(E.lt(rows // parts, rows), known=(there,)) == ["parts >= 2"]
 
 
 def test_bounds_of_quotients_are_bounds_of_what_is_divided() -> None:

@@ -63,6 +63,8 @@ def simpler(clause: Bool, facts: Sequence[Bool]) -> Iterator[Bool]:
                 yield divides(atom.num - atom.num.const, atom.den)
                 if not atom.den.is_const and clause.kind is E.BoolKind.EQ:
                     yield E.eq(atom.den, 1)  # a == a // b
+                elif not atom.den.is_const and clause.kind is E.BoolKind.LE:
+                    yield E.ge(atom.den, 2)  # a // b < a
     if clause.kind is E.BoolKind.LE and clause.expr is not None:
         yield from (
             E.eq(E.from_atom(s), 1) for s in clause.free() if clause.expr.coefficient(s) > 0

@@ -174,7 +174,7 @@ class Normal:
             bounds = self._multiplied(clause, facts, alone)
             if bounds is not clause and bounds.kind is E.BoolKind.OR:
                 return self._plainer(bounds, facts)
-            clause = _only_one(bounds, facts)
+            clause = _all_positive(_only_one(bounds, facts))
         clause = _positive(clause)
         for candidate in simpler(clause, facts):
             if weight(candidate) >= weight(clause) or candidate is FALSE:
@@ -245,6 +245,8 @@ class Normal:
             above, below = E.lt(num, den * (1 - e.const)), E.gt(num, den * (1 - e.const))
         sides = E.or_(E.le(den, -1), above), E.or_(E.ge(den, 1), below)
         facts = (*facts, divides)
+        if e.const == 1 if factor > 0 else e.const in (0, 1):  # no multiple of the divisor is said
+            sides = tuple(side for side in sides if not self._follows(facts, side))
         found = E.and_(divides, *(self._fewer(side, facts) for side in sides))
         return found if weight(found) < weight(clause) else clause
 
@@ -396,8 +398,22 @@ def _only_one(clause: Bool, facts: Sequence[Bool]) -> Bool:
     least, equal = E.from_atom(size) - clause.expr, E.eq(clause.expr, 0)
     if clause.expr.terms[0][1] < 0 or size.domain is not None:
         return clause
-    known = size.lo == least.const or E.ge(E.from_atom(size), least) in facts
+    bound = E.ge(E.from_atom(size), least)
+    known = size.lo == least.const or any(bound in conjuncts(fact) for fact in facts)
     return equal if known else clause
+
+
+def _all_positive(clause: Bool) -> Bool:
+    """Of a product of sizes that it is not zero: that none of them is."""
+    e = clause.expr
+    if clause.kind is not E.BoolKind.LE or e is None or len(e.terms) != 1 or e.const != 1:
+        return clause
+    ((mono, factor),) = e.terms
+    sizes = [E.from_atom(atom) for atom in mono]
+    lowest = [E.bounds(size)[0] for size in sizes]
+    if factor != -1 or any(low is None or low < 0 for low in lowest):
+        return clause
+    return E.and_(*(E.ge(size, 1) for size in sizes))
 
 
 def _shared(items: Sequence[Item]) -> list[Item]:
@@ -459,7 +475,7 @@ def _equal(items: Sequence[Item]) -> list[Item]:
 def _rounded(items: Sequence[Item], known: Sequence[Bool]) -> list[Item]:
     """Bounds of sizes as the multiples that they come to: of ``n % 4 == 0``, not 515 but 512."""
     said = [*known, *(item.condition for item in items)]
-    steps, shares = steps_of(said), _shares_of(said)
+    steps, shares = steps_of(said), _shares_of(said, known)
     bounds = [_at_step(item.condition, steps) for item in items]
     return [
         replace(item, condition=_at_share(bound, shares))
@@ -467,22 +483,29 @@ def _rounded(items: Sequence[Item], known: Sequence[Bool]) -> list[Item]:
     ]
 
 
-def _shares_of(known: Sequence[Bool]) -> list[tuple[Expr, Expr]]:
-    """What is known to be divided by which positive sizes."""
-    found = (divisibility(part) for demand in known for part in conjuncts(demand))
+def _shares_of(said: Sequence[Bool], known: Sequence[Bool]) -> list[tuple[Expr, Expr]]:
+    """What is said to be divided by which sizes, that are known to be positive anyhow."""
+    there = {part for demand in known for part in conjuncts(demand)}
+    found = (divisibility(part) for demand in said for part in conjuncts(demand))
     return [
         (number, den)
         for number, den in filter(None, found)
-        if not den.is_const and ((E.bounds(den)[0] or 0) >= 1 or E.ge(den, 1) in known)
+        if not den.is_const and ((E.bounds(den)[0] or 0) >= 1 or E.ge(den, 1) in there)
     ]
 
 
 def _at_share(bound: Bool, shares: Sequence[tuple[Expr, Expr]]) -> Bool:
-    """``a < 129*n`` where ``n`` divides ``a``: ``a <= 128*n``."""
+    """``a < 129*n``, or ``a // n <= 128``, where ``n`` divides ``a``: ``a <= 128*n``."""
     e = bound.expr
-    if bound.kind is not E.BoolKind.LE or e is None or e.const != 1:
+    if bound.kind is not E.BoolKind.LE or e is None:
         return bound
     for number, den in shares:
+        share = E.floordiv(number, den)
+        for sign in (1, -1):
+            if (e - share * sign).is_const:
+                return E.le((number + den * (e - share * sign) * sign) * sign, 0)
+        if e.const != 1:
+            continue
         for rest in (e - 1 - number, e - 1 + number):
             if rest.terms and E.exact_quotient(rest, den) is not None:
                 return E.le(e - 1 + den, 0)
