@@ -208,7 +208,8 @@ def _ranks(vm: VM) -> dict[str, int]:
         if p.rank is None and len(p.views) == 1:
             p.rank = next(iter(p.views))
         if p.rank is None and not p.views and p.kind is InputKind.TENSOR:
-            p.rank = ranks.known(vm, p)  # only its shape is asked for
+            with suppress(AbortedRunError):
+                p.rank = ranks.known(vm, p)  # only its shape is asked for
         if p.rank is not None and p.kind is InputKind.TENSOR:
             out[name] = p.rank
             _say_once(vm, p, p.rank)
