@@ -243,10 +243,10 @@ class Normal:
             above, below = E.ge(num, den * e.const), E.le(num, den * e.const)
         else:
             above, below = E.lt(num, den * (1 - e.const)), E.gt(num, den * (1 - e.const))
-        sides = E.or_(E.le(den, -1), above), E.or_(E.ge(den, 1), below)
+        sides = [E.or_(E.le(den, -1), above), E.or_(E.ge(den, 1), below)]
         facts = (*facts, divides)
         if e.const == 1 if factor > 0 else e.const in (0, 1):  # no multiple of the divisor is said
-            sides = tuple(side for side in sides if not self._follows(facts, side))
+            sides = [side for side in sides if not self._follows(facts, side)]
         found = E.and_(divides, *(self._fewer(side, facts) for side in sides))
         return found if weight(found) < weight(clause) else clause
 

@@ -100,9 +100,18 @@ def block_lines(
     if fix and diagnostic.fix is not None:
         flags = "--fix" if diagnostic.fix.safe else "--fix --unsafe-fixes"
         command = f"tilelint check {flags} {diagnostic.span.path}"
-        command += f" # {condition.left}" if condition.left else ""
+        left = _left(condition)
+        command += f" # {left}" if left else ""
         lines += _remark("fix", words(one_line(command), "help"), "help-key", options)
     return lines
+
+
+def _left(condition: Precondition) -> str:
+    """What is wrong, or may be, for inputs that meet all conditions, too; empty: nothing."""
+    if condition.sufficient:
+        return ""
+    faulty = condition.faulty or not condition.undecided
+    return "leaves its faults" if faulty else "leaves what is not decided"
 
 
 def _places(kernels: Sequence[Diagnostic]) -> list[str]:

@@ -184,16 +184,7 @@ class Precondition(Struct, frozen=True):
             title = f"insert the precondition as {some}"
         left = len(self.sizes) - len(edits)
         title += f" (without {left} that cannot be asserted)" if left else ""
-        title += f" ({self.left})" if self.left else ""
         return Fix(title, False, (Edit(edits[0].span, text),))
-
-    @property
-    def left(self) -> str:
-        """What is wrong, or may be, for inputs that meet all conditions, too; empty: nothing."""
-        if self.sufficient:
-            return ""
-        faulty = self.faulty or not self.undecided
-        return "leaves its faults" if faulty else "leaves what is not decided"
 
     def concerns(self, need: Need) -> bool:
         """Whether a conjunct is there for it."""
