@@ -216,7 +216,7 @@ class _While:
         self._known(E.not_(first.at(count)))
         self._known(E.implies(E.ge(count, 1), first.at(count - 1)))
         self._repeat(count)
-        self._over()
+        self._known(self._over())
 
     def _known(self, condition: Bool) -> None:
         """Say what is so by what a number is made to be: also behind the function that runs.
@@ -225,13 +225,13 @@ class _While:
         """
         self.vm.assume(unless_undefined(condition), "", self.stmt.span, AssumptionKind.TYPE)
 
-    def _over(self) -> None:
-        """The condition does not hold any more."""
+    def _over(self) -> Bool:
+        """That the condition does not hold any more, which the path is narrowed to."""
         ended = E.not_(self.test())
         if ended is E.FALSE:
             raise Ended
-        self._known(ended)
         self.vm.narrow(ended)
+        return ended
 
     def _repeat(self, count: Expr) -> tuple[list[_Held], bool]:
         """Run ``count`` trips that come to their ends.
