@@ -11,6 +11,7 @@ from verifier.report.model import FileRequest, FileResult
 
 HEAD = """\
 import neuronxcc.nki as nki
+import neuronxcc.nki.isa as nisa
 import neuronxcc.nki.language as nl
 
 
@@ -45,6 +46,18 @@ def kernel(field):
     return out
 """
 
+VECTORS = """\
+def kernel(field, shift):
+    out = nl.ndarray(field.shape, dtype=field.dtype, buffer=nl.hbm)
+    for k in nl.affine_range(field.shape[0] // 96):
+        tile = nl.ndarray((96, 1), dtype=field.dtype, buffer=nl.sbuf)
+        other = nl.ndarray((96, 1), dtype=field.dtype, buffer=nl.sbuf)
+        nisa.dma_copy(src=field[k * 96 : (k + 1) * 96], dst=tile)
+        nisa.dma_copy(src=shift[k * 96 : (k + 1) * 96], dst=other)
+        nisa.dma_copy(src=nl.add(tile, other), dst=out[k * 96 : (k + 1) * 96])
+    return out
+"""
+
 
 def check(tmp_path: Path, text: str) -> FileResult:
     path = tmp_path / "kernel.py"
@@ -55,7 +68,8 @@ def check(tmp_path: Path, text: str) -> FileResult:
 
 
 @pytest.mark.parametrize(
-    ("text", "fitting"), [(UNPACKED_LATER, 3), (INDEXED_LATER, 3), (BROADCAST, 2)]
+    ("text", "fitting"),
+    [(UNPACKED_LATER, 3), (INDEXED_LATER, 3), (BROADCAST, 2)],
 )
 def test_the_rank_that_fits_is_taken_and_said(tmp_path: Path, text: str, fitting: int) -> None:
     result = check(tmp_path, text)
@@ -64,6 +78,14 @@ def test_the_rank_that_fits_is_taken_and_said(tmp_path: Path, text: str, fitting
     (kernel,) = result.kernels
     ranks = [a for a in kernel.assumptions if a.startswith("field has rank")]
     assert ranks == [f"field has rank {fitting}"]
+
+
+def test_a_dimension_that_would_have_to_be_1_is_not_assumed(tmp_path: Path) -> None:
+    (kernel,) = check(tmp_path, VECTORS).kernels
+    assert kernel.precondition is not None and kernel.precondition.exact
+    told = {c.text for c in kernel.precondition.main}
+    assert {"field has rank 1", "shift has rank 1"} <= set(kernel.assumptions)
+    assert told == {"field.shape[0] % 96 == 0", "field.shape[0] <= shift.shape[0]"}
 
 
 def test_what_fails_whatever_the_rank_is_reported(tmp_path: Path) -> None:

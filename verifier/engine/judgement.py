@@ -57,37 +57,43 @@ class _Judged(Struct):
             self.verdicts[position] = replace(self.verdicts[position], said=True)
 
 
+class _Known(Struct):
+    """A run, what came of it, and the condition under which the kernel is right."""
+
+    run: Run
+    found: _Judged
+    #: when it was run, and when all was decided (of ``time.perf_counter()``)
+    followed: float
+    decided: float
+    #: what is not known of it, a sentence each
+    unsettled: list[str]
+    condition: report.Precondition
+    parts: frozenset[int]
+    advice: precondition.Advice
+    #: the calls that have no model
+    unmodelled: tuple[str, ...]
+
+    @property
+    def worth(self) -> tuple[int, int, int, int]:
+        """How much is not known, wrong, and demanded: the less the better."""
+        faults = (v for k, v in enumerate(self.found.verdicts) if k not in self.parts)
+        demanded, text = len(self.condition.conjuncts), len(self.condition.text)
+        return len(self.unsettled), sum(map(_counted, faults)), demanded, text
+
+
 def judgement(case: Case) -> Outcome:
     """Run a kernel, discharge what is demanded of it, and report, each in its share of the time."""
     unit, request, solver, clock = case.unit, case.request, case.solver, case.clock
     started = time.perf_counter()
-    run, found, followed = _settled(case)
-    decided = time.perf_counter()
-    unmodelled = tuple(dict.fromkeys(call.name for call in run.trace.unmodelled if not call.lost))
-    # asked again at the end: what cuts the condition off, or the report, is no reason against both
-    cut = _late(found.verdicts, clock, unit)
-    unsettled = [reason.message for reason in (*found.reasons, *cut)]
-    unsettled += dict.fromkeys(call.said for call in run.trace.unmodelled)
-    condition = precondition.not_found(found.verdicts, unsettled)
-    parts: frozenset[int] = frozenset()
-    advice = precondition.Advice(solver)
+    known = _of_fewer_dimensions(case, _known(case), started)
+    run, found, condition, parts = known.run, known.found, known.condition, known.parts
+    job = case.job
     with clock.until(Share.CONDITION):
-        condition, parts, advice = precondition.of_run(
-            run,
-            found.verdicts,
-            found.discharger.admitted,
-            solver,
-            unsettled,
-            unit.target.device_bytes,
-            found.ranks,
-        )
-        found.blame(advice.hopeless)
         names = {said.name: said.span.end_line for said in run.sizes.values()}
         length = width(request.line_length, unit.module.lines)
-        job = case.job
         writer = Assertions(job.module, job.definition, job.enclosing, unit.api, names, length)
         condition = writer.added(condition)
-    problems = _Teller(found, condition, parts, advice, case).problems()
+    problems = _Teller(found, condition, parts, known.advice, case).problems()
     late = _late(found.verdicts, clock, unit)
     if precondition.UNMET in condition.undecided:
         entry = unit.entry
@@ -95,13 +101,13 @@ def judgement(case: Case) -> Outcome:
     statistics = _statistics(solver, found.verdicts) if request.statistics else {}
     if request.statistics:
         statistics["times_ms"] = {
-            "interpret": 1000 * (followed - started),
-            "decide": 1000 * (decided - followed),
+            "interpret": 1000 * (known.followed - started),
+            "decide": 1000 * (known.decided - known.followed),
         }
     kernel = replace(
-        unit.bare(_status(found.verdicts, parts, bool(unsettled or late), condition)),
+        unit.bare(_status(found.verdicts, parts, bool(known.unsettled or late), condition)),
         obligations=_counts(found.verdicts),
-        calls=_calls(run.trace, unmodelled),
+        calls=_calls(run.trace, known.unmodelled),
         assumptions=found.assumptions,
         reasons=(*found.reasons, *late),
         time_ms=round(1000 * (time.perf_counter() - started), 3),
@@ -112,6 +118,48 @@ def judgement(case: Case) -> Outcome:
         late=run.late or _is_late(found.verdicts, clock),
     )
     return Outcome(kernel, tuple(report.deduplicate(problems)), statistics)
+
+
+def _known(case: Case) -> _Known:
+    """Everything that is known of a kernel, each in its share of the time."""
+    unit, clock = case.unit, case.clock
+    run, found, followed = _settled(case)
+    decided = time.perf_counter()
+    unmodelled = tuple(dict.fromkeys(call.name for call in run.trace.unmodelled if not call.lost))
+    # asked again at the end: what cuts the condition off, or the report, is no reason against both
+    cut = _late(found.verdicts, clock, unit)
+    unsettled = [reason.message for reason in (*found.reasons, *cut)]
+    unsettled += dict.fromkeys(call.said for call in run.trace.unmodelled)
+    condition = precondition.not_found(found.verdicts, unsettled)
+    parts: frozenset[int] = frozenset()
+    advice = precondition.Advice(case.solver)
+    with clock.until(Share.CONDITION):
+        condition, parts, advice = precondition.of_run(
+            run,
+            found.verdicts,
+            found.discharger.admitted,
+            case.solver,
+            unsettled,
+            unit.target.device_bytes,
+            found.ranks,
+        )
+        found.blame(advice.hopeless)
+    return _Known(run, found, followed, decided, unsettled, condition, parts, advice, unmodelled)
+
+
+def _of_fewer_dimensions(case: Case, known: _Known, started: float) -> _Known:
+    """The same for tensors without the last dimension, where it has to be 1 all the same.
+
+    So many dimensions were assumed, and nothing else speaks for them: a vector is meant.
+    """
+    spent = time.perf_counter() - started
+    time_left = case.clock.left(Share.CONDITION)
+    if not known.advice.flat or known.run.late or case.clock.cuts or time_left < 2 * spent:
+        return known
+    clock = Clock(time_left)
+    job = replace(case.job, ranks={**case.job.ranks, **known.advice.flat})
+    other = _known(case.other(job, clock))
+    return other if not clock.cuts and other.worth < known.worth else known
 
 
 def _calls(trace: Trace, unmodelled: tuple[str, ...]) -> report.CallCounts:

@@ -228,12 +228,15 @@ class Conditions(Struct):
 class Advice(Struct, frozen=True):
     """What can be asserted against a violation, beside the ``facts`` of a precondition.
 
-    ``hopeless`` are the positions of violations that exclude all that the others leave.
+    ``hopeless`` are the positions of violations that exclude all that the others leave, ``flat``
+    the tensors whose last dimension is merely assumed to be there, each with the rank that it has
+    without, if some of these dimensions have to be 1.
     """
 
     solver: Solver
     facts: tuple[Bool, ...] = ()
     hopeless: frozenset[int] = frozenset()
+    flat: Mapping[str, int] = {}
 
     def beside(self, position: int, wanted: Bool | None) -> Bool | None:
         """What is wanted, less the alternatives that contradict the facts; None if all do."""
@@ -299,7 +302,22 @@ def of_run(
         and not verdict.noted
     }
     facts = (*admitted, *(item.condition for item in found.all))
-    return precondition, frozenset(parts), Advice(solver, facts, frozenset(found.hopeless))
+    advice = Advice(solver, facts, frozenset(found.hopeless), _flat(found))
+    return precondition, frozenset(parts), advice
+
+
+def _flat(found: Conditions) -> Mapping[str, int]:
+    """The tensors that could all have a dimension less: one element in it is all that fits some."""
+    run, facts = found.run, (*found.known, *_stated(found.items))
+    open_: dict[str, int] = {}
+    single = False
+    for p in run.inputs.guessed:
+        ranks = {guess.rank for guess in p.guesses}
+        if len(ranks) == 1 and not p.hints and (rank := max(ranks)) > 1:
+            open_[p.name] = rank - 1
+            last = run.inputs.extent(p, rank - 1)
+            single = single or found.solver.check(Query(facts, E.eq(last, 1))).proved
+    return open_ if single and found.items and not found.unmet else {}
 
 
 def demands(run: Run) -> Iterator[report.Label]:

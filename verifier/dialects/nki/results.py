@@ -169,6 +169,13 @@ class Paired(Like, frozen=True):
         column = reader.decide(E.eq(first.free, 1)) is True
         return Made(second.shape if column else first.shape, made.dtype)
 
+    def _dtype(self, reader: Reader, operands: Mapping[str, Operand]) -> DType:
+        """The first tile's, unless both are known: of which of two inputs is too long to tell."""
+        views = [_view(operands, role) for role in self.roles]
+        if all(view is not None and view.dtype.name is not None for view in views):
+            return super()._dtype(reader, operands)
+        return next((view.dtype for view in views if view is not None), DType.named("float32"))
+
 
 class LikeFirst(Struct, frozen=True):
     """What the first tile is."""

@@ -79,6 +79,8 @@ class Request(Struct, frozen=True):
     opaque: bool = False
     #: loops of few trips go trip by trip
     exactly: bool = False
+    #: the ranks of tensors that are assumed where nothing settles them
+    ranks: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def definitions(self) -> tuple[ir.FunctionDef, ...]:
@@ -414,6 +416,8 @@ class _Entry:
                 param.default is not None,
             )
             hint = guesses.get(param.name, _NO_HINT)
+            if name in request.ranks:
+                hint = replace(hint, ranks=(request.ranks[name], *hint.ranks))
             out[param.name] = self._declared(made, hint, param.name in signed)
         return out
 
