@@ -313,8 +313,10 @@ class Rounds:
             )
 
     def _repeated(self, value: int) -> tuple[list[Astray], list[Astray]]:
-        """The second ones: out of step, but none of them twice and none left out."""
+        """The second ones: out of step, but none of them twice and none left out, or nothing that a
+        run of so many rounds shows by itself."""
         _, journey = self.journeys[value]
+        shown = any(each.why == parts.REPEATED for each in _one_by_one(journey, meant=False))
         out: list[Astray] = []
         alone: list[Astray] = []
         for group in parts.groups(journey.arrivals):
@@ -323,7 +325,7 @@ class Rounds:
                 pace = self.paces.pace(group[0].storage, source, self.size.put(value))
                 if pace is None or self._meant(source):
                     continue
-                wrong = out if parts.is_astray(column, pace) else alone
+                wrong = out if shown and parts.is_astray(column, pace) else alone
                 for n in parts.out_of_step(group, column, pace):
                     wrong.append(Astray(group[n].store, column[n].load, parts.REPEATED))
         return out, alone
