@@ -72,6 +72,9 @@ class Flow(Struct):
     reads: dict[int, list[Read]] = field(default_factory=dict)
     writes: dict[int, list[Write]] = field(default_factory=dict)
     _phi: dict[int, Bool] = field(default_factory=dict)
+    #: where less is said to be defined than is, as what comes round is not known: the flow that
+    #: says of nothing that it is undefined unless it is
+    most: Flow | None = None
 
     @staticmethod
     def of(table: Table, target: Target) -> Flow:
@@ -97,6 +100,7 @@ class Flow(Struct):
                 out.extend(seen.read_out(access, how.to))
         first = flow.reads
         if not flow._known(first, _ROUNDS, _ROUNDS):
+            flow.most = Flow(table, flow.ways, flow.reads, flow.writes)
             for read in (read for reads in first.values() for read in reads):
                 read.taken = E.TRUE
             flow._known(first, _EXACTLY, 2 * _ROUNDS)
@@ -194,6 +198,14 @@ class Flow(Struct):
                     more = True
         return more
 
+    def at_most(self, read: Read) -> tuple[Flow, Read] | None:
+        """The same read where nothing is said to be undefined unless it is, if that is known."""
+        if self.most is None or not read.loosely:
+            return None
+        at = id(read.access.operation)
+        again = self.most.reads[at][next(k for k, r in enumerate(self.reads[at]) if r is read)]
+        return (self.most, again) if again.decides and again.exact else None
+
     def loosely(self, write: Write) -> bool:
         """Whether more may be defined of what a write carries than is said."""
         return any(read.loosely for read in self.sources(write))
@@ -241,57 +253,6 @@ class Flow(Struct):
         role = write.access.role.partition("[")[0]
         reads = self.reads.get(id(write.access.operation), ())
         return [read for read in reads if read.fate is not None and read.to == role]
-
-    def origins(self, read: Read) -> tuple[list[Read], list[Read]]:
-        """The first reads of what may be undefined for this one, in program order; and others on
-        the way, of tensors that are perhaps not written in full before."""
-        found: dict[int, Read] = {}
-        passed: dict[int, Read] = {}
-        left = [read]
-        while left:
-            at = left.pop()
-            if id(at) in passed:
-                continue
-            passed[id(at)] = at
-            earlier = list(self._before(at))
-            left += earlier
-            if not earlier or not self._written_before(at):
-                found[id(at)] = at
-        if not found:  # all come round in loops: it begins where what wrote it may not have run
-            found = {n: at for n, at in passed.items() if not self._written_before(at, surely=True)}
-        later = [
-            at
-            for n, at in passed.items()
-            if n not in found and not self._written_before(at, surely=True)
-        ]
-        first, others = (
-            sorted(reads, key=lambda each: each.access.order) for reads in (found.values(), later)
-        )
-        return first, others
-
-    def _written_before(self, read: Read, surely: bool = False) -> bool:
-        """Whether some write of the text precedes a read: if not, it begins with what is there."""
-        access, view = read.access, read.access.view
-        return view.storage.initialised or any(
-            write.access.order < access.order
-            and not (surely and (write.partial or not dominates(write.access, access)))
-            and not (surely and not contains(write.access.view, view))
-            for write in self.writes.get(id(view.storage), ())
-        )
-
-    def _before(self, read: Read) -> Iterator[Read]:
-        """The reads that a read may have got what is undefined from."""
-        for write in self.writes.get(id(read.access.view.storage), ()):
-            comes = self.ways.before(write.access, read.access)
-            if not comes or self.carried(write) is E.TRUE or self._nothing(write):
-                continue
-            for source in self.sources(write):
-                if source.defined is not E.TRUE and source is not read:
-                    yield source
-
-    def _nothing(self, write: Write) -> bool:
-        """Whether there is no element that a write is about."""
-        return self.known(write).without(E.not_(write.access.view.mask)) is E.TRUE
 
     def known(self, write: Write) -> Ranges:
         return self.ways.ranges(write.access)

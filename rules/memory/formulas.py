@@ -90,7 +90,8 @@ class Ranges:
         found = self._left.get(formula)
         if found is None:
             if formula.kind is E.BoolKind.AND:
-                found = E.and_(*(self.without(part) for part in formula.args))
+                left = E.and_(*(self.without(part) for part in formula.args))
+                found = E.and_(*_tightest(conjuncts(left)))
             elif formula.kind is E.BoolKind.OR:
                 found = self._either([self._case(part) for part in formula.args])
             else:
@@ -146,6 +147,20 @@ def _widest(cases: list[Bool]) -> list[Bool]:
         others = (*kept, *cases[number + 1 :])
         if not any(_within(case, other) for other in others):
             kept.append(case)
+    return kept
+
+
+def _tightest(parts: Sequence[Bool]) -> list[Bool]:
+    """What is demanded at once, without what another one of the demands says, too."""
+    kept: list[Bool] = []
+    for number, part in enumerate(parts):
+        alternatives = cases(part)
+        others = (*kept, *parts[number + 1 :])
+        if not any(
+            all(any(_within(case, wanted) for wanted in alternatives) for case in cases(other))
+            for other in others
+        ):
+            kept.append(part)
     return kept
 
 

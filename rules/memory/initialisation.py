@@ -81,7 +81,7 @@ def uninitialised_reads(trace: Trace, target: Target) -> Iterable[Check]:
                 path = (*read.access.path, *read.access.given)
                 known = table.assumed(read.access.order)
                 held = covered_there(read.blame, writes, path, known, "before it is read")
-                check = replace(check, runtime=held)
+                check = replace(check, runtime=held, required=_required(flow, read))
             found.setdefault(id(source), []).append(check)
             if read.replaced is not E.FALSE and not reason:
                 # whoever reads it before something takes its place
@@ -92,6 +92,12 @@ def uninitialised_reads(trace: Trace, target: Target) -> Iterable[Check]:
         yield from _together(checks)
 
 
+def _required(flow: Flow, read: Read) -> Bool:
+    """What a read demands for certain."""
+    found = flow.at_most(read)
+    return E.TRUE if found is None else E.or_(found[1].demand, found[1].replaced)
+
+
 def _origin(flow: Flow, table: Index, read: Read, relief: Relief) -> Read:
     """The read to speak of: one without which nothing undefined would decide.
 
@@ -99,7 +105,7 @@ def _origin(flow: Flow, table: Index, read: Read, relief: Relief) -> Read:
     """
     if read.demand is E.TRUE:
         return read
-    found, later = flow.origins(read)
+    found, later = relief.origins(read)
     found = found or [read]
     partly: list[Read] = []
     for origin in found:

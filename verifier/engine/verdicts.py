@@ -345,6 +345,10 @@ class Discharger:
             )
         if answer.refuted and answer.model is not None:
             return self._violation(obligation, facts, answer.tier)
+        if check.required is not E.TRUE:
+            found = self._required(obligation, facts)
+            if found.kind.violated:
+                return found
         if check.runtime:
             self._runtime.append(check.runtime)
             return Verdict(obligation, VerdictKind.PROVED, answer.tier)
@@ -365,6 +369,22 @@ class Discharger:
         if tier is None:
             return _undecided(obligation)
         return Verdict(obligation, VerdictKind.PROVED, tier)
+
+    def _required(self, obligation: Obligation, facts: tuple[Bool, ...]) -> Verdict:
+        """The verdict on what is demanded for certain, where the predicate is stronger.
+
+        A condition on the inputs that excludes its violation has to suffice for the predicate.
+        """
+        check = obligation.check
+        needed = replace(check, predicate=check.required, required=E.TRUE, exact=True, reason="")
+        found = self._one(replace(obligation, check=needed), set())
+        condition = found.precondition
+        if condition is None or found.kind is VerdictKind.PROVED:
+            return found
+        if self.solver.check(Query((*facts, condition), check.predicate)).proved:
+            return found
+        enough = self._weakest(obligation)
+        return replace(found, precondition=enough and enough.condition, exact=False)
 
     def _in_all_trips(
         self, obligation: Obligation, facts: tuple[Bool, ...], answer: Answer

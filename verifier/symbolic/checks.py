@@ -7,7 +7,7 @@ from typing import TypedDict
 from msgspec import Struct
 
 from verifier.source.ir import Span
-from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.expr import TRUE, Bool, Expr
 
 
 class Note(Struct, frozen=True):
@@ -41,6 +41,8 @@ class Check(Struct, frozen=True):
     severity: str | None = None
     exact: bool = True
     reason: str = ""
+    #: what is demanded for certain where the predicate is stronger than that
+    required: Bool = TRUE
     #: what is assumed of what only the device knows if the predicate can be neither proved nor
     #: refuted: it is stated instead
     runtime: str = ""
