@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from math import prod
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -11,6 +12,7 @@ from rules.memory import examples
 from rules.memory.formulas import pinned
 from rules.memory.wholes import Along, fillings, line, quotients, walks
 from rules.memory.words import reach
+from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
 from verifier.rulebase import Monitor, On, Replayed, Rule, Shown, Whose, register
 from verifier.source.ir import Span
@@ -241,11 +243,36 @@ def oversized_tiles(trace: Trace, target: Target) -> Iterable[Check]:
         accesses = uses.all
         if not uses.writes or any(not _plain(access.view, storage) for access in accesses):
             continue
+        if _of_banks(storage, target):
+            continue
         yield _oversized(uses, accesses)
 
 
 def _plain(view: View, storage: Storage) -> bool:
     return view.exact and view.frame == storage.shape
+
+
+def _of_banks(storage: Storage, target: Target) -> bool:
+    """Whether a tile is whole banks: less of them is no place for another tile."""
+    shape = storage.shape[1:]
+    if storage.buffer is not Buffer.PSUM or not all(extent.is_const for extent in shape):
+        return False
+    size = storage.dtype.itemsize * prod(extent.const for extent in shape)
+    return size.is_const and size.const % target.psum_bank_bytes == 0
+
+
+def _used(access: Access, dimension: int) -> Expr | None:
+    """How far an access comes along a dimension, with what the last of its steps leaves out."""
+    found = reach(access, dimension)
+    if found is None:
+        return None
+    coord = access.view.coords[dimension]
+    steps = [
+        abs(coord.coefficient(axis.symbol))
+        for axis in access.view.axes
+        if axis.symbol in coord.free() and axis.size is not E.const(1)
+    ]
+    return found[1] + max(min(steps, default=1) - 1, 0)
 
 
 def _oversized(uses: Uses, accesses: list[Access]) -> Check:
@@ -254,13 +281,13 @@ def _oversized(uses: Uses, accesses: list[Access]) -> Check:
     for dimension, extent in enumerate(storage.shape):
         if storage.partition_axis is None or dimension <= storage.partition_axis:
             continue
-        ends = [reach(access, dimension) for access in accesses]
+        ends = [_used(access, dimension) for access in accesses]
         used = E.const(0)
         for end in ends:
             if end is None:
                 used = extent
                 break
-            used = E.maximum(used, end[1])
+            used = E.maximum(used, end)
         if E.lt(used, extent) is TRUE:
             worst = (dimension, used)
             break
@@ -272,8 +299,7 @@ def _oversized(uses: Uses, accesses: list[Access]) -> Check:
     )
     if worst is None:
         return check
-    reaching = ((a, reach(a, worst[0])) for a in accesses)
-    widest = next((a for a, end in reaching if end is not None and end[1] is worst[1]), accesses[0])
+    widest = next((a for a in accesses if _used(a, worst[0]) is worst[1]), accesses[0])
     return replace(check, notes=(Note(widest.span, "the farthest use"),))
 
 
@@ -302,11 +328,12 @@ def too_large(event: Reached, target: Target) -> Iterator[Check]:
     """A tile of which a run uses the beginning only, whatever else is wrong with it."""
     storage = event.storage
     axis = storage.partition_axis
-    if storage.kind is not StorageKind.ALLOC or axis is None:
+    if storage.kind is not StorageKind.ALLOC or axis is None or _of_banks(storage, target):
         return
     for dimension in range(axis + 1, len(storage.shape)):
-        if event.ends[dimension] < storage.shape[dimension].const:
-            yield _used_to_its_end(storage, (dimension, E.const(event.ends[dimension])))
+        end = event.stepped_ends[dimension]
+        if end < storage.shape[dimension].const:
+            yield _used_to_its_end(storage, (dimension, E.const(end)))
             return
 
 

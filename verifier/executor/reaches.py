@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -27,8 +28,8 @@ class Use:
     def __init__(self, memory: Memory) -> None:
         rank = len(memory.template.shape)
         self.memory = memory
-        self.reads: list[set[tuple[int, int]]] = [set() for _ in range(rank)]
-        self.writes: list[set[tuple[int, int]]] = [set() for _ in range(rank)]
+        self.reads: list[set[Stretches]] = [set() for _ in range(rank)]
+        self.writes: list[set[Stretches]] = [set() for _ in range(rank)]
         self.read = False
         self.written = False
 
@@ -36,13 +37,21 @@ class Use:
         self.read |= read
         self.written |= not read
         for known, found in zip(self.reads if read else self.writes, touched, strict=True):
-            known.update(found)
+            known.add(found)
 
     @property
     def ends(self) -> tuple[int, ...]:
         """How far reads and writes come along each dimension."""
+        return self._ends(0)
+
+    @property
+    def stepped_ends(self) -> tuple[int, ...]:
+        """The same, with what the last step of a view that goes in steps leaves out."""
+        return self._ends(1)
+
+    def _ends(self, steps: int) -> tuple[int, ...]:
         found = (
-            (end for _, end in (*reads, *writes))
+            (found[-1][1] + steps * _left_out(found) for found in (*reads, *writes) if found)
             for reads, writes in zip(self.reads, self.writes, strict=True)
         )
         return tuple(max(ends, default=0) for ends in found)
@@ -50,7 +59,11 @@ class Use:
     @property
     def read_ends(self) -> tuple[int, ...]:
         """How far reads come along each dimension, up to the first gap that they leave."""
-        return tuple(_unbroken(stretches) for stretches in self.reads)
+        return tuple(_unbroken(chain.from_iterable(reads)) for reads in self.reads)
+
+
+def _left_out(stretches: Stretches) -> int:
+    return stretches[1][0] - stretches[0][1] if len(stretches) > 1 else 0
 
 
 def _unbroken(stretches: Iterable[tuple[int, int]]) -> int:
