@@ -164,7 +164,7 @@ def _foreign_check(
     """``found`` shares one iteration of the outermost ``level`` loops."""
     name = uses.storage.name
     what = write.operation.name.rpartition(".")[2]
-    since = _sums(uses)
+    since = [*_sums(uses), *(w for w in uses.writes if written(w.operation) is Content.SUM)]
     if wrong.severity is None:  # of zeros that came after it, the check of those speaks
         since += [w for w in uses.writes if written(w.operation) is Content.ZEROS]
     predicate, exact = renewed(access, since, found, level)

@@ -25,7 +25,7 @@ _WRITES: Final = Instruction(
     roles=(),
     engines=Engines(Engine.UNKNOWN),
     footprint=Footprint(writes=(Writes(role="dst"),)),
-    traits=frozenset({Trait.NO_LANES}),
+    traits=frozenset({Trait.NO_LANES, Trait.REFUSED}),
 )
 
 

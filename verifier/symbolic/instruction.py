@@ -181,6 +181,7 @@ class Trait(Enum):
     RANDOM = "draws numbers: twice the same call is not the same"
     #: barriers, registers, code of one's own, addresses out of registers
     NO_LANES = "does not stream tiles through the lanes of an engine"
+    REFUSED = "stands for a call that was reported: what it would have done is not known"
     LANGUAGE = "is of the language: the compiler of Beta 1 makes instructions of it as it needs"
     # -- of NeuronCores and TPUs
     ENUMERATES = "counts positions: `offset + partition * channel_multiplier`, and a pattern"

@@ -125,7 +125,7 @@ def memset(op: Operation, io: IO) -> None:
     _fill(io, option(io, "value", 0))
 
 
-@semantics("language.zeros", "language.zeros_like")
+@semantics("language.zeros", "language.zeros_like", "missing")
 def zeros(op: Operation, io: IO) -> None:
     _fill(io, 0)
 

@@ -56,7 +56,13 @@ class Held(Struct, frozen=True):
 
 
 def written(operation: Operation) -> Content:
-    """What the locations hold that an operation writes which is no multiplication."""
+    """What the locations hold that an operation writes which is no multiplication.
+
+    After a call that was reported they hold what the next one needs.
+    """
+    instruction = operation.instruction
+    if instruction is not None and Trait.REFUSED in instruction.traits:
+        return Content.SUM
     return Content.ZEROS if constant(operation) == 0 else Content.FOREIGN
 
 
