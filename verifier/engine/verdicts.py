@@ -383,8 +383,9 @@ class Discharger:
             return found
         if self.solver.check(Query((*facts, condition), check.predicate)).proved:
             return found
-        enough = self._weakest(obligation)
-        return replace(found, precondition=enough and enough.condition, exact=False)
+        more = self._weakest(obligation)  # beside what has been learned here
+        enough = None if more is None else E.and_(condition, more.condition)
+        return replace(found, precondition=enough, exact=False)
 
     def _in_all_trips(
         self, obligation: Obligation, facts: tuple[Bool, ...], answer: Answer

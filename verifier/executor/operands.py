@@ -32,8 +32,8 @@ from verifier.symbolic.memory.content import skips, written
 from verifier.symbolic.memory.deciding import AN_INDEX
 from verifier.symbolic.memory.events import Added, Awaited, Outside, UndefinedRead
 from verifier.symbolic.memory.index import sums_by_operator
-from verifier.symbolic.roles import INDEX
-from verifier.symbolic.tensors import Storage, StorageKind, View
+from verifier.symbolic.roles import INDEX, Takes
+from verifier.symbolic.tensors import Operand, Storage, StorageKind, View
 from verifier.symbolic.trace import Operation
 
 if TYPE_CHECKING:
@@ -323,8 +323,24 @@ def execute(machine: ConcreteMachine, operation: Operation) -> None:
             for k, item in enumerate(operand.value):
                 if isinstance(item, View):
                     bounds[f"{role}[{k}]"] = bound_of(machine, item)
+        elif not machine.clean:
+            _unfit(operation, operand)
     _check_indices(machine, operation, bounds)
     perform(machine, steps_of(machine, operation, bounds), bounds)
+
+
+def _unfit(operation: Operation, operand: Operand) -> None:
+    """What is no tensor where there has to be one was reported: nothing can be computed of it."""
+    instruction = operation.instruction
+    role = None if instruction is None else instruction.role(operand.role)
+    if (
+        role is not None
+        and role.takes is Takes.TILE
+        and operand.given
+        and operand.value is not None
+    ):
+        what = f"`{operand.role}` of `{operation.call_text}` is no tensor"
+        raise UnsupportedError(what, operand.span)
 
 
 def allocated(machine: ConcreteMachine, storage: Storage, span: Span) -> View:
