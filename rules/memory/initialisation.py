@@ -349,7 +349,7 @@ def unwritten_outputs(trace: Trace, target: Target) -> Iterable[Check]:
 
 
 def _unwritten_parameters(table: Index) -> Iterator[Check]:
-    """One check per tensor of the caller's that a kernel writes and never reads, nor returns.
+    """One check per tensor of the caller's that a kernel writes and never reads, returned or not.
 
     A kernel may well mean to write a part of it: that is a warning, and none where no input is
     known for which it is whole, or where the kernel says nothing of its shape; and only parts that
@@ -359,15 +359,9 @@ def _unwritten_parameters(table: Index) -> Iterator[Check]:
     """
     trace = table.trace
     states = trace.generation.states_inputs
-    returned = {id(storage) for storage in table.returned}
     for uses in table.storages:
         storage = uses.storage
-        if (
-            storage.kind is not StorageKind.INPUT
-            or not uses.writes
-            or uses.reads
-            or id(storage) in returned
-        ):
+        if storage.kind is not StorageKind.INPUT or not uses.writes or uses.reads:
             continue
         view = uses.writes[-1].view
         if not states and not all(_linear(write) for write in uses.writes):

@@ -296,7 +296,7 @@ def _finish(
             _written(machine, memory)
     if machine.watch is not None:
         given = [tensor.memory for tensor in inputs]
-        for origin in machine.watch.finish(given, [*results.values()]):
+        for origin in machine.watch.finish(given):
             machine.meet(UndefinedRead(origin, origin.span, "nobody writes it before"))
     machine.judge_results()
     capacity(machine)

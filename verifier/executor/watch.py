@@ -446,9 +446,9 @@ class Watch:
             copy.mark_positions(chosen.reshape(-1), place.dtype)
         self._given[memory] = (copy, span)
 
-    def _filled(self, inputs: Sequence[Memory], returned: Sequence[Memory]) -> None:
+    def _filled(self, inputs: Sequence[Memory]) -> None:
         for memory in inputs:
-            if memory in self._taken or any(memory is other for other in returned):
+            if memory in self._taken:
                 continue
             copy, span = self._given.get(memory, (None, memory.span))
             total = memory.template.elements
@@ -487,10 +487,10 @@ class Watch:
             found = self._ends[key] = touched(template, place)
         return found
 
-    def finish(self, inputs: Sequence[Memory], returned: Sequence[Memory]) -> list[Origin]:
+    def finish(self, inputs: Sequence[Memory]) -> list[Origin]:
         """Tell what was used, at the end of the run; gives reads of what nobody wrote in time."""
         if self._fills:
-            self._filled(inputs, returned)
+            self._filled(inputs)
         if self._reaches:
             for memory in inputs:
                 self._inputs.setdefault(id(memory), Use(memory))

@@ -136,15 +136,16 @@ def spelt(vm: VM, segments: Sequence[Segment]) -> Guarded | None:
     runs = [segment for segment in segments if isinstance(segment, Many)]
     if any(run.fresh for run in runs):
         return None
-    told = choices(vm, tuple(run.count for run in runs))
+    counts = tuple(run.count for run in runs)
+    told = Guarded(((E.TRUE, counts),)) if _concrete(counts) else choices(vm, counts)
     if told is None:
         return None
     cases: list[tuple[Bool, object]] = []
-    for guard, counts in told.cases:
-        assert isinstance(counts, tuple)
-        if sum(count.const for count in counts) > _MOST:
+    for guard, here in told.cases:
+        assert isinstance(here, tuple)
+        if sum(count.const for count in here) > _MOST:
             return None
-        cases.append((guard, tuple(_items(vm, segments, iter(counts)))))
+        cases.append((guard, tuple(_items(vm, segments, iter(here)))))
     return Guarded(tuple(cases))
 
 

@@ -256,8 +256,13 @@ def popped(vm: VM, ref: Ref, place: object, span: Span) -> object:
     segments = box.segments
     if number.is_const and number.const == -1 and isinstance(segments[-1], Many):
         return _pop_from_run(vm, ref, segments, position, span)
-    value = pick(vm, segments, position)
     rest = without(vm, segments, position)
+    if rest is None and box.concrete is None:
+        told = spelt(vm, segments)
+        if told is not None:
+            vm.apart(told, lambda items: store(vm, ref, items_of(items), "", span))
+            return popped(vm, ref, place, span)
+    value = pick(vm, segments, position)
     store(vm, ref, rest, "an item of a list with runs is taken out", span)
     return value
 
