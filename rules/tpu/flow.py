@@ -199,11 +199,14 @@ def anywhere(use: Use, kept: int) -> Instance | None:
     return at(use, put)
 
 
-def earlier(use: Use, later: Use, kept: int) -> Iterator[Instance]:
+def earlier(use: Use, later: Use, kept: int, beside: bool = False) -> Iterator[Instance]:
     """The ways in which a use comes before another, in one iteration of the outer ``kept`` loops:
-    in the same iteration of what they share, or in an earlier one of a loop."""
+    in the same iteration of what they share, or in an earlier one of a loop.
+
+    ``beside``: nothing orders the two in the same iteration.
+    """
     common = shared(use.loops, later.loops)
-    if use.order < later.order and not exclusive(use.path, later.path):
+    if use.order < later.order and not beside and not exclusive(use.path, later.path):
         found = anywhere(use, common)
         if found is not None:
             yield found

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
+from math import lcm
 from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from rules.tpu import flow, kit
+from rules.tpu.beginnings import Beginning, beginning, divisors
 from rules.tpu.examples import pair
 from rules.tpu.flow import Instance, Use, Uses
 from rules.tpu.kit import function, words
@@ -18,14 +20,16 @@ from verifier.hardware.chips import Chip
 from verifier.rulebase import Monitor, On, Replayed, Rule, register
 from verifier.symbolic import expr as E
 from verifier.symbolic.checks import Check, Note
-from verifier.symbolic.expr import Bool
+from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.lanes import LocalTensor
 from verifier.symbolic.memory.events import Stretch
+from verifier.symbolic.memory.known import MOST_TURNS, Known
 from verifier.symbolic.tensors import Loop
 from verifier.symbolic.trace import Trace
 
-#: iterations back in which the write that a read is about is looked for: pipelines of three stages
-_AGES: Final = (1, 2)
+#: iterations back in which the write that a read is about is looked for, at least: pipelines of
+#: three stages
+_AGES: Final = 2
 
 
 class Source(Struct, frozen=True):
@@ -35,8 +39,9 @@ class Source(Struct, frozen=True):
     #: how many outer loops the two share, and the age in the innermost of them
     depth: int
     age: int
-    #: the loop before that filled what the read's loop goes through, at the same index
+    #: the loop before that has put it there, and its index then
     filled: Loop | None = None
+    index: Expr | None = None
 
 
 def held(use: Use, put: E.Substitution, conditions: set[int]) -> bool:
@@ -52,8 +57,8 @@ def source_of(
 ) -> Source | None:
     """The last write before a read that certainly holds all that is read, as far as folding tells.
 
-    It is in the same iteration, or one or two iterations ago of a loop around both, or in a loop
-    of as many iterations before the read's.
+    It is in the same iteration, or a few iterations ago of a loop around both, or in a loop before
+    the read, in the iteration that comes to its place.
     """
     conditions = {id(fact) for fact in read.path} | {id(E.TRUE)}
     for write in reversed(writes):
@@ -64,7 +69,7 @@ def source_of(
         if held(write, nowhere, conditions) and fits(chip, write.tensor, read.tensor):
             return Source(Instance(write, write.tensor, ()), depth, 0)
     for depth in range(len(read.loops), 0, -1):
-        for age in _AGES:
+        for age in _ages(read, read.loops[depth - 1]):
             put = flow.back(read.loops, depth - 1, age)
             for write in reversed(writes):
                 if len(write.loops) != depth or flow.shared(write.loops, read.loops) != depth:
@@ -76,13 +81,32 @@ def source_of(
         depth = flow.shared(write.loops, read.loops)
         if write.order >= read.order or len(write.loops) != depth + 1:
             continue
-        if len(read.loops) <= depth or write.loops[depth].trips is not read.loops[depth].trips:
+        loop = write.loops[depth]
+        index = _filled(loop, write.tensor.address, read.tensor.address)
+        if index is None:
             continue
-        put = E.Substitution({write.loops[depth].symbol: read.loops[depth].index})
-        found = flow.at(write, put)
+        found = flow.at(write, E.Substitution({loop.symbol: index}))
         if found is not None and fits(chip, found.tensor, read.tensor):
-            return Source(found, depth, 0, write.loops[depth])
+            return Source(found, depth, 0, loop, index)
     return None
+
+
+def _ages(read: Use, loop: Loop) -> range:
+    """How many iterations ago of a loop the source of a read is looked for."""
+    turns = lcm(*divisors(read.tensor.address, loop.symbol))
+    return range(1, max(_AGES, min(turns, MOST_TURNS)) + 1)
+
+
+def _filled(loop: Loop, filled: Expr, wanted: Expr) -> Expr | None:
+    """The last iteration of a loop that comes to an address, if there is one."""
+    if loop.symbol not in filled.free():
+        return loop.trips - 1
+    start = E.Substitution({loop.symbol: E.const(0)}).expr(filled)
+    step = E.Substitution({loop.symbol: E.const(1)}).expr(filled) - start
+    if filled is not start + step * loop.index:
+        return None
+    index, rest = kit.divided(wanted - start, step)
+    return index if rest is E.const(0) else None
 
 
 def _possible(chip: Chip, read: Use, writes: Sequence[Use]) -> Iterator[Source]:
@@ -112,15 +136,11 @@ def _between(
     for write in writes:
         if flow.shared(write.loops, read.loops) < depth:
             continue
-        section = sections.get(id(write.operation))
-        races = (
-            section is not None
-            and section == sections.get(id(read.operation))
-            and write.operation.engine != read.operation.engine
-        )
+        races = _races(write, read, sections)
         if source.filled is not None and source.filled in write.loops:
             inner, _ = flow.fresh(write, depth)
-            index, mine = inner.expr(source.filled.index), read.loops[depth].index
+            index, mine = inner.expr(source.filled.index), source.index
+            assert mine is not None
             later = E.ge(index, mine) if write.order > origin.order else E.gt(index, mine)
             after = flow.at(write, inner, later)
             if after is not None:
@@ -170,8 +190,47 @@ def _replaces(chip: Chip, write: LocalTensor, read: LocalTensor) -> Bool:
 
 def live_overlap(trace: Trace, chip: Chip) -> Iterable[Check]:
     """Per read and write in between: no write reaches over the edge of what is still to be read,
-    and none is for another operand of the function that reads."""
-    yield from _overlaps(trace, chip)
+    and none is for another operand of the function that reads.
+
+    Where it is not clear in each iteration which write a read is about, the first iterations are
+    gone through one by one, and in the others no write before may reach over an edge.
+    """
+    unclear: dict[tuple[int, str], list[_Unclear]] = {}
+    yield from _overlaps(trace, chip, unclear=unclear)
+    if not unclear:
+        return
+    rounds = beginning(trace)
+    if rounds is not None:
+        yield from _in_rounds(rounds, chip, set(unclear))
+    for each in (each for found in unclear.values() for each in found):
+        check = each.check
+        among = E.FALSE if rounds is None else rounds.among(each.read.operation)
+        predicate = E.or_(check.predicate, among)
+        if predicate is not E.TRUE:
+            yield replace(check, predicate=predicate)
+
+
+class _Unclear(Struct, frozen=True):
+    """A read of which it is not clear which write it is about, and that a write leaves it alone."""
+
+    read: Use
+    check: Check
+
+
+def _in_rounds(rounds: Beginning, chip: Chip, wanted: set[tuple[int, str]]) -> Iterator[Check]:
+    """What is to be said of these reads in the first rounds of the loops."""
+    unclear: dict[tuple[int, str], list[_Unclear]] = {}
+    orders = {id(op): op.order for op in rounds.origins.values()}
+
+    def asked(read: Use) -> bool:
+        return (id(rounds.origins[read.order]), read.touch.role) in wanted
+
+    checks = list(_overlaps(rounds.trace, chip, unclear=unclear, asked=asked))
+    checks += [each.check for found in unclear.values() for each in found]
+    for check in checks:
+        if check.predicate is not E.TRUE:
+            assert check.order is not None
+            yield replace(check, order=orders[id(rounds.origins[check.order])])
 
 
 def overlap_in_run(event: Stretch, chip: Chip) -> Iterator[Check]:
@@ -184,18 +243,28 @@ def overlap_in_run(event: Stretch, chip: Chip) -> Iterator[Check]:
             yield check
 
 
-def _overlaps(trace: Trace, chip: Chip, run: Stretch | None = None) -> Iterator[Check]:
-    """``run``: that of which the trace is a part."""
+def _overlaps(
+    trace: Trace,
+    chip: Chip,
+    run: Stretch | None = None,
+    unclear: dict[tuple[int, str], list[_Unclear]] | None = None,
+    asked: Callable[[Use], bool] = lambda read: True,
+) -> Iterator[Check]:
+    """``run``: that of which the trace is a part. ``unclear``: takes what is not clear, by the
+    operation and the role. ``asked``: whether a read is to be looked at."""
     table: Uses = flow.uses(trace)
     sections = {
         id(op): number
         for number, section in enumerate(flow.sections(trace))
         for op, _ in section.all()
     }
+    demands = [item.condition for item in trace.assumptions]
     told: set[tuple[int, ...]] = set()
     for _, group in groupby(table.reads, key=lambda read: id(read.operation)):
         reads = list(group)
         for read in reads if run is None or reads[0].order >= run.since else ():
+            if not asked(read):
+                continue
             others = [other for other in reads if other.touch.role != read.touch.role]
             sure = run is not None and run.cut
             rest = _Others(chip, table, others)
@@ -205,6 +274,61 @@ def _overlaps(trace: Trace, chip: Chip, run: Stretch | None = None) -> Iterator[
                 elif key not in told:
                     told.add(key)
                     yield check
+            if unclear is not None:
+                left = list(_unclear(chip, read, table, sections, demands))
+                if left:
+                    unclear[id(read.operation), read.touch.role] = left
+
+
+def _unclear(
+    chip: Chip,
+    read: Use,
+    table: Uses,
+    sections: Mapping[int, int],
+    demands: Sequence[Bool],
+) -> Iterator[_Unclear]:
+    """The writes before a read that may reach over its edge, if it is not clear in each iteration
+    which write the read is about."""
+    source = source_of(chip, read, table.writes)
+    if source is not None:
+        about = E.and_(*source.write.facts)
+    else:
+        found = _possible(chip, read, table.writes)
+        about = E.or_(*(E.and_(*each.write.facts) for each in found))
+    known = Known((*demands, *read.path, *read.within), read.loops)
+    if known.decide(about) is True or not _in_one(chip, read, table, known):
+        return
+    for write in table.writes:
+        beside = _races(write, read, sections)
+        for each in flow.earlier(write, read, 0, beside):
+            fine = E.or_(
+                _contains(chip, read.tensor, each.tensor),
+                _replaces(chip, each.tensor, read.tensor),
+                about,
+            )
+            check = _whole(chip, read, None, each, table.writes, fine)
+            there = known.also((*each.facts, *check.given), each.use.loops)
+            if there.decide_in_turn(check.predicate) is not True:
+                yield _Unclear(read, check)
+
+
+def _in_one(chip: Chip, read: Use, table: Uses, known: Known) -> bool:
+    """Whether one write may have put all there that is read."""
+    for write in table.writes:
+        for each in flow.earlier(write, read, 0):
+            nowhere = E.not_(kit.holds(chip, each.tensor, read.tensor))
+            there = known.also(each.facts, each.use.loops)
+            if there.decide_in_turn(nowhere) is not True:
+                return True
+    return False
+
+
+def _races(write: Use, read: Use, sections: Mapping[int, int]) -> bool:
+    """Whether a write is a transfer and a read a computation of one parallel section, or the other
+    way round."""
+    section = sections.get(id(write.operation))
+    together = section is not None and section == sections.get(id(read.operation))
+    return together and write.operation.engine != read.operation.engine
 
 
 def _of_read(
@@ -360,14 +484,17 @@ def _anew(chip: Chip, read: Use, write: Instance, writes: Sequence[Use]) -> Bool
 def _whole(
     chip: Chip,
     read: Use,
-    source: Source,
+    source: Source | None,
     write: Instance,
     writes: Sequence[Use],
     rest: Bool,
     lost: bool = False,
 ) -> Check:
-    """A write leaves what is read alone; ``rest``: or what it does to it is fine."""
-    origin = source.write
+    """A write leaves what is read alone; ``rest``: or what it does to it is fine.
+
+    Without a ``source`` it is not known that what is read was there before.
+    """
+    origin = source.write if source is not None else None
     disjoint, ranges = kit.apart(chip, write.tensor, read.tensor)
     predicate = E.or_(disjoint, rest)
     if predicate is not E.TRUE:
@@ -389,7 +516,7 @@ def _whole(
             "which is still to be read"
         ),
         facts=("ADR-11", "BUG-03"),
-        given=(*ranges, *write.facts, *origin.facts, *read.within),
+        given=(*ranges, *write.facts, *(origin.facts if origin else ()), *read.within),
         values=(
             (f"{theirs} address", write.tensor.address),
             (f"bytes per lane of {theirs}", kit.block(chip, write.tensor).length),
@@ -397,10 +524,12 @@ def _whole(
             (f"bytes per lane of {mine}", kit.block(chip, read.tensor).length),
         ),
         notes=(
-            Note(origin.use.span, "what is read was written here"),
+            *((Note(origin.use.span, "what is read was written here"),) if origin else ()),
             Note(read.span, "and is read here"),
         ),
         help=("place the tensors so that each ends before the next begins",),
+        exact=origin is not None,
+        reason="" if origin else "which write put there what is read is not known",
         path=read.path,
         order=max(read.order, write.use.order),
     )

@@ -103,7 +103,7 @@ class Unrolled:
         put: E.Substitution | None,
         out: list[Event],
     ) -> None:
-        for loop, group in _by_loop(operations, depth):
+        for loop, group in by_loop(operations, depth):
             if len(out) > _MOST_EVENTS:
                 return
             if loop is None:
@@ -137,9 +137,9 @@ class Unrolled:
             sure = sure and (holds is E.TRUE or id(fact) in self.always)
         key = (id(op), *indices.values())
         if key not in self._moved:
-            self._moved[key] = _at(op.touches, here)
+            self._moved[key] = touches_at(op.touches, here)
         touches = self._moved[key]
-        out.append(Event(op, touches if put is None else _at(touches, put), at, sure))
+        out.append(Event(op, touches if put is None else touches_at(touches, put), at, sure))
 
 
 def _path(op: Operation) -> list[Bool]:
@@ -150,7 +150,7 @@ def _indexed(indices: Mapping[E.Sym, int]) -> E.Substitution:
     return E.Substitution({symbol: E.const(n) for symbol, n in indices.items()})
 
 
-def _by_loop(
+def by_loop(
     operations: Sequence[Operation], depth: int
 ) -> Iterator[tuple[Loop | None, list[Operation]]]:
     """Runs of operations of one loop at a depth, or of none."""
@@ -167,7 +167,7 @@ def _by_loop(
         yield current, group
 
 
-def _at(touches: Sequence[Touch], put: E.Substitution) -> tuple[Touch, ...]:
+def touches_at(touches: Sequence[Touch], put: E.Substitution) -> tuple[Touch, ...]:
     out: list[Touch] = []
     for touch in touches:
         tensor = touch.tensor
