@@ -156,7 +156,7 @@ class Rule(Struct, frozen=True):
     once: bool = False
     #: after a violation, what would have prevented it is taken for granted
     learns: bool = True
-    #: a demand on the dtypes of inputs alone is taken as a precondition, not reported
+    #: what it demands of the dtypes of inputs alone is no finding (:func:`infers_dtypes`)
     infer_dtypes: bool = True
     #: a tensor of another rank may keep it: no violation is certain where a rank is only assumed
     of_rank: bool = False
@@ -175,6 +175,19 @@ class Rule(Struct, frozen=True):
 
 #: the family of rules that nothing breaks: what would be faster, or more precise
 ADVICE: Final = "advice"
+
+
+#: the families that judge what a kernel makes of its sizes and values, dtypes among them
+_OF_VALUES: Final = frozenset({"views", "memory", "host", "allocation"})
+
+
+def infers_dtypes(rule: Rule) -> bool:
+    """Whether a demand of the rule on the dtypes of inputs alone says what instructions take.
+
+    It is no finding then. What nobody is told of is one, and what a kernel itself chooses by a
+    dtype: an index, a path, a size.
+    """
+    return rule.infer_dtypes and not rule.silent and rule.family not in _OF_VALUES
 
 
 def is_checked(rule: Rule, select: Collection[str], ignore: Collection[str]) -> bool:

@@ -15,6 +15,7 @@ from verifier.engine.instances import EachTrip
 from verifier.engine.obligations import Obligation, known_at, known_of_trips, simplify
 from verifier.engine.promises import promised
 from verifier.engine.weakest import Weakest, of_given, of_inputs, weakest
+from verifier.rulebase import infers_dtypes
 from verifier.solver.query import Answer, AnswerKind, Model, Query, Tier
 from verifier.solver.solver import Solver
 from verifier.source.ir import Span
@@ -336,7 +337,7 @@ class Discharger:
             facts, answer = self._in_all_trips(obligation, facts, answer)
         if answer.proved:
             return Verdict(obligation, VerdictKind.PROVED, answer.tier)
-        infer = obligation.rule.infer_dtypes and self._of_open_dtypes(check.predicate)
+        infer = infers_dtypes(obligation.rule) and self._of_open_dtypes(check.predicate)
         demanded = self._infer(obligation, facts) if infer else None
         if demanded is not None:
             condition, exact = demanded.condition, demanded.exact
