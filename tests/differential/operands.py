@@ -292,7 +292,10 @@ def _make(call: Call) -> None:
         operands[name] = Operand(name, view, NOWHERE)
     result = call.instruction.result
     assert result is not None
-    made = result.of(machine, operands, NOWHERE)
+    try:
+        made = result.of(machine, operands, NOWHERE)
+    except TypeError:  # an axis is half a number: that is judged, nothing is made of it here
+        return
     if made is None or not all(size.is_const for size in made.shape):
         return
     call.made = made
