@@ -36,7 +36,8 @@ def possible(trace: Trace, condition: Bool, point: Mapping[E.Sym, Expr]) -> bool
     terms: list[Expr | Bool] = [wanted, *rest, *extents.values()]
     free = {symbol for term in terms for symbol in term.free()} - set(point)
     flags = {name for term in (wanted, *rest) for name in term.variables()}
-    return any(_holds(wanted, rest, extents, values) for values in _values(free, flags))
+    sizes = (*_SIZES, *_own(wanted))
+    return any(_holds(wanted, rest, extents, values) for values in _values(free, flags, sizes))
 
 
 def remedy(
@@ -114,8 +115,17 @@ def determined(trace: Trace, extents: Iterable[Expr]) -> bool:
     return all(symbol in said for extent in extents for symbol in extent.free())
 
 
-def _values(free: Iterable[E.Sym], flags: Iterable[str]) -> Iterator[dict[str, int | bool]]:
-    for size in _SIZES:
+def _own(condition: Bool) -> Iterator[int]:
+    """The numbers that a kernel divides by, a few: tiles have these sizes."""
+    quotients = (term for term in E.walk(condition) if isinstance(term, E.Div))
+    own = {quotient.den.const for quotient in quotients if quotient.den.is_const}
+    yield from sorted(own - {*_SIZES})[:_MOST]
+
+
+def _values(
+    free: Iterable[E.Sym], flags: Iterable[str], sizes: Iterable[int] = _SIZES
+) -> Iterator[dict[str, int | bool]]:
+    for size in sizes:
         for flag in (True, False):
             values: dict[str, int | bool] = dict.fromkeys(flags, flag)
             for symbol in free:

@@ -28,7 +28,7 @@ from verifier.solver.elimination import compared, put
 from verifier.solver.polynomial import products
 from verifier.solver.query import Query
 from verifier.solver.solver import Solver
-from verifier.solver.terms import divisors, walk
+from verifier.solver.terms import divisors
 from verifier.symbolic import expr as E
 from verifier.symbolic.equivalent import equivalent
 from verifier.symbolic.expr import FALSE, TRUE, Bool, Expr, Sym
@@ -324,7 +324,7 @@ class Normal:
 
 def _cases(clause: Bool) -> int:
     """How many choices and extrema there are in a comparison."""
-    return sum(isinstance(item, (E.Ite, E.Extremum)) for item in walk(clause))
+    return sum(isinstance(item, (E.Ite, E.Extremum)) for item in E.walk(clause))
 
 
 def _dividing(items: Sequence[Item]) -> set[Bool]:

@@ -16,7 +16,7 @@ from msgspec import Struct
 from verifier.solver.elimination import exists
 from verifier.solver.query import Query
 from verifier.solver.solver import Solver
-from verifier.solver.terms import divisors, walk
+from verifier.solver.terms import divisors
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import FALSE, TRUE, Bool, Expr, Sym
 from verifier.symbolic.memory.known import turns
@@ -227,7 +227,7 @@ def _at_model(
 
 def _is_legible(demand: Bool) -> bool:
     """Whether somebody wants to read a condition, and the solver is done with it soon."""
-    by_sizes = any(isinstance(i, E.Div) and not i.den.is_const for i in walk(demand))
+    by_sizes = any(isinstance(i, E.Div) and not i.den.is_const for i in E.walk(demand))
     return _size(demand) <= (_BY_SIZES if by_sizes else _LEGIBLE)
 
 

@@ -2,39 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr, Sym
-
-
-def walk(term: Bool | Expr) -> Iterator[Bool | Expr | E.Atom]:
-    """Every subterm once, parents first."""
-    seen: dict[int, None] = {}
-    stack: list[Bool | Expr | E.Atom] = [term]
-    while stack:
-        item = stack.pop()
-        if id(item) in seen:
-            continue
-        seen[id(item)] = None
-        yield item
-        children: list[Bool | Expr | E.Atom] = []
-        if isinstance(item, Expr):
-            children.extend(item.atoms())
-        elif isinstance(item, Bool):
-            if item.expr is not None:
-                children.append(item.expr)
-            children.extend(item.args)
-        else:
-            children.extend(item.children())
-        stack.extend(reversed(children))
 
 
 def divisors(terms: Sequence[Bool]) -> list[Expr]:
     """The divisors in ``terms`` that may be zero for all their static bounds say."""
     out: dict[int, Expr] = {}
     for term in terms:
-        for item in walk(term):
+        for item in E.walk(term):
             if isinstance(item, E.Div) and _may_be_zero(item.den):
                 out.setdefault(id(item.den), item.den)
     return list(out.values())
@@ -48,14 +26,14 @@ def _may_be_zero(den: Expr) -> bool:
 def guarded_divisor(terms: Sequence[Bool]) -> bool:
     """Whether a possibly zero divisor is evaluated in some cases only (a conditional, ``or``)."""
     for term in terms:
-        for item in walk(term):
+        for item in E.walk(term):
             parts: Sequence[Bool | Expr] = ()
             if isinstance(item, E.Ite):
                 parts = (item.then, item.other)
             elif isinstance(item, Bool) and item.kind in E.JUNCTIONS:
                 parts = item.args
             for part in parts:
-                for inner in walk(part):
+                for inner in E.walk(part):
                     if isinstance(inner, E.Div) and _may_be_zero(inner.den):
                         return True
     return False

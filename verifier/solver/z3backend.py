@@ -17,7 +17,7 @@ from msgspec import Struct, field
 
 from verifier.solver.cuts import parts_of_equal_size
 from verifier.solver.query import Z3Kind
-from verifier.solver.terms import default, walk
+from verifier.solver.terms import default
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import TRUE, Atom, Bool, Expr, Sym
 
@@ -228,7 +228,7 @@ class _Translator:
             term = self._bool(fact)
             atoms: list[Atom] = []
             flags: dict[str, z3.BoolRef] = {}
-            for item in walk(fact):
+            for item in E.walk(fact):
                 if isinstance(item, Atom):
                     atoms.append(item)
                 elif isinstance(item, Bool) and item.kind is E.BoolKind.VAR:

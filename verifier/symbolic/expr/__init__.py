@@ -10,7 +10,7 @@ remainder needs no solver).
 
 :mod:`.terms` is what terms are made of, :mod:`.division` has bounds, quotients and choices,
 :mod:`.formulas` comparisons and connectives, :mod:`.substitution` and :mod:`.evaluation` put values
-in the place of symbols.
+in the place of symbols, :mod:`.walking` goes through the parts of a term.
 """
 
 from __future__ import annotations
@@ -79,6 +79,7 @@ from verifier.symbolic.expr.terms import (
     lift,
     symbol,
 )
+from verifier.symbolic.expr.walking import walk
 
 __all__ = [
     "FALSE",
@@ -136,5 +137,6 @@ __all__ = [
     "symbol",
     "table",
     "truth",
+    "walk",
     "without",
 ]
