@@ -44,7 +44,7 @@ from verifier.symbolic.memory.index import (
     tensor,
 )
 from verifier.symbolic.memory.known import Known
-from verifier.symbolic.pretty import pretty
+from verifier.symbolic.pretty import operand
 from verifier.symbolic.tensors import Loop, LoopKind
 from verifier.symbolic.trace import Trace
 
@@ -416,7 +416,7 @@ def _stale_check(
         notes.append(Note(storage.span, f"`{name}` is allocated here, outside the loop"))
         values = ((f"trips of `{called}`", loop.trips),)
         if isinstance(held, Loop):
-            text = f"{pretty(loop.trips)} <= 1"
+            text = f"{operand(loop.trips)} <= 1"
             given = tuple(other.within for other in access.loops[: use.level])
             inner = dict.fromkeys(
                 (*access.loops[use.level + 1 :], *use.read.loops[use.level + 1 :])

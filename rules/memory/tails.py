@@ -22,7 +22,7 @@ from verifier.symbolic.expr import TRUE, Bool, Div, Expr
 from verifier.symbolic.memory.events import Reached
 from verifier.symbolic.memory.index import Access, Index, Uses, index
 from verifier.symbolic.memory.known import Known
-from verifier.symbolic.pretty import pretty
+from verifier.symbolic.pretty import factor, operand, pretty
 from verifier.symbolic.tensors import Loop, Storage, StorageKind, View
 from verifier.symbolic.trace import Trace
 
@@ -86,7 +86,7 @@ def _missing(uses: Uses, dimension: int, tiling: _Tiling, along: Along) -> Check
         (predicate, exact), given = along.everywhere, (*given, along.inside)
     ends = reach(read, dimension)
     end = ends[1] if ends is not None else None
-    upto = pretty(end) if end is not None else "the last whole tile"
+    upto = operand(end) if end is not None else "the last whole tile"
     return replace(
         _read_to_the_end(name, dimension, tiling.span, along.extent, end),
         predicate=predicate,
@@ -109,7 +109,7 @@ def _read_to_the_end(
 ) -> Check:
     """An input is read up to its last index along a dimension; ``end``: how far it is."""
     size = f"{name}.shape[{dimension}]"
-    upto = pretty(end) if end is not None else "the last whole tile"
+    upto = operand(end) if end is not None else "the last whole tile"
     return Check(
         predicate=E.FALSE,
         span=span,
@@ -142,13 +142,8 @@ def _whole(extent: Expr, end: Expr | None, size: str, upto: str) -> str:
     if end is not None:
         for atom in end.atoms():
             if isinstance(atom, Div) and atom.num is extent and end is extent - (extent % atom.den):
-                return f"{size} % {_factor(atom.den)} == 0"
+                return f"{size} % {factor(atom.den)} == 0"
     return f"{upto} == {size}"
-
-
-def _factor(term: Expr) -> str:
-    text = pretty(term)
-    return text if term.is_const or term.as_atom() is not None else f"({text})"
 
 
 class _Tiling(Struct, frozen=True):

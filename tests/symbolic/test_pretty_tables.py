@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from verifier.hardware import dtypes as dt
 from verifier.symbolic import expr as E
-from verifier.symbolic.pretty import pretty, python
+from verifier.symbolic.pretty import factor, operand, pretty, python
 from verifier.symbolic.tensors import DType
 
 
@@ -15,6 +15,10 @@ def test_a_choice_of_element_types_is_a_choice_of_sizes() -> None:
     chosen = E.ite(exact, code["float32"], E.ite(wide, code["bfloat16"], code["int8"]))
     assert pretty(DType(chosen).itemsize) == "4 if exact else (2 if wide else 1)"
     assert pretty(DType(chosen).itemsize * 3 + 1) == "3*(4 if exact else (2 if wide else 1)) + 1"
+    chosen_size = DType(chosen).itemsize  # beside an operator it says what it says alone
+    assert operand(chosen_size) == factor(chosen_size) == f"({pretty(chosen_size)})"
+    size = E.symbol("n", 0, 9)
+    assert (operand(size + 1), factor(size + 1), factor(size)) == ("n + 1", "(n + 1)", "n")
     given = E.symbol("code", 0, len(dt.NAMES) - 1)
     assert ".itemsize" in pretty(DType(E.ite(exact, code["int8"], given)).itemsize)
 

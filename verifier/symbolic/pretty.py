@@ -61,6 +61,18 @@ def pretty(term: Expr | Bool) -> str:
     return _Printer(_LARGEST, {})._whole(term)
 
 
+@lru_cache(maxsize=1024)
+def operand(term: Expr) -> str:
+    """The term where it stands beside a comparison: parentheses around a choice between two."""
+    return _wrap(*_Printer(_LARGEST, {})._expr(term), _SUM)
+
+
+@lru_cache(maxsize=1024)
+def factor(term: Expr) -> str:
+    """The term where it stands beside ``*``, ``/`` or ``%``."""
+    return _wrap(*_Printer(_LARGEST, {})._expr(term), _ATOM)
+
+
 def python(term: Expr | Bool, names: Mapping[Sym, str] | None = None) -> str:
     """The term as Python over the kernel's parameters and ``names``; nothing is left out.
 
@@ -546,4 +558,4 @@ class _Printer(Struct):
         return f"{_side(left)} {op} {_side(right)}"
 
 
-__all__ = ["name", "pretty", "python"]
+__all__ = ["factor", "name", "operand", "pretty", "python"]

@@ -14,7 +14,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.checks import Check
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.memory.content import skips
-from verifier.symbolic.pretty import pretty
+from verifier.symbolic.pretty import operand
 from verifier.symbolic.tensors import View
 from verifier.symbolic.trace import Operation
 
@@ -252,7 +252,7 @@ def _fits_somewhere(op: Operation, target: Target) -> Iterator[Check]:
                 op,
                 role,
                 E.lt(span, extent),
-                f"{pretty(span + 1)} <= {pretty(extent)}",
+                f"{operand(span + 1)} <= {operand(extent)}",
                 f"no offset into `{view.name}` keeps all of this access inside",
                 "X49",
                 "A06",

@@ -9,7 +9,7 @@ from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic import views
 from verifier.symbolic.expr import Expr
-from verifier.symbolic.pretty import pretty
+from verifier.symbolic.pretty import operand
 from verifier.symbolic.python.inputs import InputKind, Parameter
 from verifier.symbolic.python.kinds.inputs import ParameterKind
 from verifier.symbolic.python.model import Builtin
@@ -37,7 +37,7 @@ def _positive(vm: VM, size: Expr, span: Span) -> None:
         if condition is E.TRUE or any(a.condition is condition for a in assumptions):
             continue
         assumptions.append(
-            Assumption(condition, f"{pretty(factor)} >= 1", span, AssumptionKind.TYPE)
+            Assumption(condition, f"{operand(factor)} >= 1", span, AssumptionKind.TYPE)
         )
 
 
@@ -56,7 +56,7 @@ def _bounded(vm: VM, p: Parameter, shape: Sequence[Expr], span: Span) -> None:
         "ppl-tensor-storage",
         E.le(wanted, there),
         span,
-        f"{pretty(wanted)} <= {pretty(there)}",
+        f"{operand(wanted)} <= {operand(there)}",
         f"the tensor declared for `{p.name}` is larger than what it points at",
         facts=("PPL-B05",),
         values=(("declared elements", wanted), ("elements there", there)),

@@ -23,7 +23,7 @@ from verifier.symbolic import views
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.lanes import AXES
 from verifier.symbolic.machine import Arg, Call, Machine
-from verifier.symbolic.pretty import pretty
+from verifier.symbolic.pretty import operand, pretty
 from verifier.symbolic.tensors import Axis, DType, Mark, View
 from verifier.symbolic.trace import LedgerKind
 from verifier.symbolic.values import Enumerator, Opaque, SliceValue
@@ -147,7 +147,7 @@ def _within_block(
             "ppl-real-shape",
             E.le(size, most),
             span,
-            told(f"{pretty(size)} <= {pretty(most)}", f"real {name} <= memory {name}"),
+            told(f"{operand(size)} <= {operand(most)}", f"real {name} <= memory {name}"),
             f"the real {name} of `{made.name}` is larger than the {name} of its memory shape",
             facts=("PPL-B01",),
             values=((f"real {name}", size), (f"memory {name}", most)),
@@ -316,10 +316,10 @@ def _inside(
     if room is not None:
         upper = E.or_(upper, E.le(size, room))
     text = told(
-        f"{pretty(start + size)} <= {pretty(extent)}", f"offset + size <= {name} of {view.name}"
+        f"{operand(start + size)} <= {operand(extent)}", f"offset + size <= {name} of {view.name}"
     )
     if low is not E.TRUE:
-        text = f"{told(pretty(start), 'offset')} >= 0 and {text}"
+        text = f"{told(operand(start), 'offset')} >= 0 and {text}"
     machine.check(
         "ppl-sub-view",
         E.and_(low, upper),
@@ -448,7 +448,7 @@ def _stepped(machine: Machine, view: View, span: Span) -> View:
         E.and_(E.ge(low, 0), E.lt(high, there)),
         span,
         told(
-            f"{pretty(high)} < {pretty(there)}",
+            f"{operand(high)} < {operand(there)}",
             f"last element of the view < elements of {view.name}",
         ),
         f"the steps leave the global tensor `{view.name}`",
@@ -667,7 +667,7 @@ def _not_larger(machine: Machine, view: View, shape: Sequence[Expr], span: Span)
         "ppl-view-size",
         fine,
         span,
-        told(f"{pretty(count)} <= {pretty(most)}", f"{what} of the view <= {view.name}'s"),
+        told(f"{operand(count)} <= {operand(most)}", f"{what} of the view <= {view.name}'s"),
         f"the view is larger than `{view.name}`",
         given=tuple(E.ge(size, 1) for size in shape),
         facts=("PPL-A05",),

@@ -8,7 +8,7 @@ from typing import Final
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr, Sym
-from verifier.symbolic.pretty import pretty
+from verifier.symbolic.pretty import operand, pretty
 from verifier.symbolic.python.concrete import MAX_BITS
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.trace import LedgerKind
@@ -68,7 +68,7 @@ def nonzero(vm: VM, divisor: Expr, span: Span) -> None:
     """
     if divisor.is_const and divisor.const != 0:
         return
-    condition = f"{pretty(divisor)} != 0"
+    condition = f"{operand(divisor)} != 0"
     vm.fault(
         ZeroDivisionError,
         f"division by zero: `{pretty(divisor)}` can be 0",
@@ -222,7 +222,7 @@ def shift(vm: VM, op: str, a: Expr, b: Expr, span: Span) -> Expr:
         f"negative shift count: `{pretty(b)}` can be less than 0",
         span,
         when=E.lt(b, 0),
-        text=f"{pretty(b)} >= 0",
+        text=f"{operand(b)} >= 0",
         values=() if b.is_const else ((pretty(b), b),),
     )
     if b.is_const:

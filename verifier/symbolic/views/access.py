@@ -11,7 +11,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic import registers
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.machine import Machine
-from verifier.symbolic.pretty import pretty
+from verifier.symbolic.pretty import operand
 from verifier.symbolic.tensors import Axis, Bound, DType, Held, Placed, View
 from verifier.symbolic.values import places
 from verifier.symbolic.views.common import ask, is_one, product
@@ -223,7 +223,7 @@ class _Asked(Struct, frozen=True):
                 "ap-partition-step",
                 E.eq(step, row),
                 self.span,
-                f"{pretty(step)} == {pretty(row)}",
+                f"{operand(step)} == {operand(row)}",
                 f"first step of the access pattern is not the row length of `{view.name}`",
                 facts=("NKI-A05", "NKI-X41"),
                 values=(("step", step), ("elements per partition", row)),
@@ -236,7 +236,7 @@ class _Asked(Struct, frozen=True):
                 BOUNDS_RULE,
                 E.and_(E.ge(first, 0), E.lt(last, rows)),
                 self.span,
-                f"{pretty(last + 1)} <= {pretty(rows)}",
+                f"{operand(last + 1)} <= {operand(rows)}",
                 f"access pattern leaves the partitions of `{view.name}`",
                 facts=("NKI-A07",),
                 values=(("last partition", last), ("partitions", rows)),
@@ -281,12 +281,12 @@ def _split(offset: Expr, row: Expr) -> list[tuple[Expr, Expr]]:
 
 def _bound(view: View, first: Expr, last: Expr, size: Expr, span: Span) -> Bound:
     low, high = E.ge(first, 0), E.lt(last, size)
-    upper = f"{pretty(last + 1)} <= {pretty(size)}"
+    upper = f"{operand(last + 1)} <= {operand(size)}"
     return Bound(
         BOUNDS_RULE,
         E.and_(low, high),
         span,
-        upper if low is E.TRUE else f"{pretty(first)} >= 0 and {upper}",
+        upper if low is E.TRUE else f"{operand(first)} >= 0 and {upper}",
         f"access pattern leaves `{view.name}`",
         facts=("NKI-A06",),
         values=(("first element", first), ("last element", last), ("size", size)),

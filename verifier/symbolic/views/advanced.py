@@ -16,7 +16,7 @@ from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import FALSE, Bool, Expr, Substitution
 from verifier.symbolic.machine import Machine
-from verifier.symbolic.pretty import pretty
+from verifier.symbolic.pretty import operand
 from verifier.symbolic.tensors import Axis, Bound, View
 from verifier.symbolic.trace import LedgerKind
 from verifier.symbolic.values import (
@@ -224,7 +224,7 @@ def _together(machine: Machine, held: Expr, size: Expr, span: Span) -> Expr:
         "index-shapes-agree",
         E.or_(E.eq(size, held), E.eq(size, 1), E.eq(held, 1)),
         span,
-        f"{pretty(size)} == {pretty(held)}",
+        f"{operand(size)} == {operand(held)}",
         "index arrays do not broadcast together",
         facts=("NKI-X60",),
         values=(("one extent", size), ("other extent", held)),
@@ -411,7 +411,7 @@ def _broadcast(
                 "slice-bounds",
                 some,
                 span,
-                f"an index array into {view.name} has {pretty(axis.size)} >= 1 elements",
+                f"an index array into {view.name} has {operand(axis.size)} >= 1 elements",
                 f"an index array of `{view.name}` is empty",
                 facts=("NKI-X06",),
                 values=(("indices", axis.size),),
@@ -461,7 +461,7 @@ def _bound(
         "slice-bounds",
         E.and_(E.ge(value, 0), E.lt(value, size)),
         span,
-        f"{pretty(last)} < {pretty(size)}",
+        f"{operand(last)} < {operand(size)}",
         f"index leaves dimension {dim} of `{view.name}`",
         ("NKI-X63", "NKI-X09"),
         (("largest index", last), ("size", size)),

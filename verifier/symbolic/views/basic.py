@@ -12,7 +12,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic import registers
 from verifier.symbolic.expr import FALSE, TRUE, Bool, Expr
 from verifier.symbolic.machine import Machine
-from verifier.symbolic.pretty import pretty
+from verifier.symbolic.pretty import operand, pretty
 from verifier.symbolic.tensors import Axis, Bound, Held, View
 from verifier.symbolic.trace import LedgerKind
 from verifier.symbolic.values import DynamicSlice, IndexGrid, Register, SliceValue, places
@@ -229,7 +229,7 @@ class _Basic(Struct):
                 BOUNDS_RULE,
                 E.ge(step, 1),
                 self.span,
-                f"slice step {pretty(step)} >= 1",
+                f"slice step {operand(step)} >= 1",
                 f"slice of `{self.view.name}` does not step forward in dimension {dim}",
                 facts=("NKI-X12", *self.facts),
                 values=(("step", step),),
@@ -279,7 +279,7 @@ class _Basic(Struct):
             BOUNDS_RULE,
             E.and_(low, high),
             self.span,
-            _bounds_text(index, low, f"{pretty(index)} < {pretty(size)}"),
+            _bounds_text(index, low, f"{operand(index)} < {operand(size)}"),
             f"index is outside dimension {dim} of `{self.view.name}`",
             facts=("NKI-X07", "NKI-X09", *self.facts),
             values=(("index", index), ("size", size)),
@@ -293,7 +293,7 @@ class _Basic(Struct):
                 BOUNDS_RULE,
                 E.and_(low, high),
                 self.span,
-                _bounds_text(start, low, f"{pretty(stop)} <= {pretty(size)}"),
+                _bounds_text(start, low, f"{operand(stop)} <= {operand(size)}"),
                 f"slice leaves dimension {dim} of `{self.view.name}`",
                 facts=("NKI-X06", "NKI-X09", *self.facts),
                 values=(("start", start), ("stop", stop), ("size", size)),
@@ -305,7 +305,7 @@ class _Basic(Struct):
                 BOUNDS_RULE,
                 order,
                 self.span,
-                pretty(order) if order is not FALSE else f"{pretty(start)} < {pretty(stop)}",
+                pretty(order) if order is not FALSE else f"{operand(start)} < {operand(stop)}",
                 f"slice of dimension {dim} of `{self.view.name}` is empty",
                 facts=("NKI-X06", *self.facts),
                 values=(("start", start), ("stop", stop)),
@@ -319,7 +319,7 @@ def _split(condition: Bool) -> Bool:
 
 
 def _bounds_text(start: Expr, low: Bool, upper: str) -> str:
-    return upper if low is TRUE else f"{pretty(start)} >= 0 and {upper}"
+    return upper if low is TRUE else f"{operand(start)} >= 0 and {upper}"
 
 
 __all__ = ["BOUNDS_RULE", "subscript"]

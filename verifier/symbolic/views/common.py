@@ -12,7 +12,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic import registers
 from verifier.symbolic.expr import TRUE, Bool, Div, Expr, Extremum, Substitution
 from verifier.symbolic.machine import Machine
-from verifier.symbolic.pretty import pretty
+from verifier.symbolic.pretty import operand
 from verifier.symbolic.tensors import Axis, Bound, Held, Placed, View
 from verifier.symbolic.values import IndexMask, places
 
@@ -329,9 +329,9 @@ def within(
         "slice-bounds",
         E.and_(E.ge(number, 0), E.le(end, size)),
         span,
-        f"0 <= {pretty(number)} < {pretty(size)}"
+        f"0 <= {operand(number)} < {operand(size)}"
         if single
-        else f"0 <= {pretty(number)} and {pretty(end)} <= {pretty(size)}",
+        else f"0 <= {operand(number)} and {operand(end)} <= {operand(size)}",
         f"index is outside {where}",
         facts,
         (("index", number), ("size", size)),

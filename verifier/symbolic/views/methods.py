@@ -16,7 +16,7 @@ from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import FALSE, Bool, Expr, Substitution
 from verifier.symbolic.machine import Machine
-from verifier.symbolic.pretty import pretty
+from verifier.symbolic.pretty import factor, operand
 from verifier.symbolic.tensors import Axis, DType, View
 from verifier.symbolic.values import Register, SliceValue
 from verifier.symbolic.views.basic import METHOD_RULE, subscript
@@ -118,7 +118,7 @@ def broadcast(machine: Machine, view: View, dim: int, size: Expr, span: Span) ->
         machine,
         view,
         E.eq(extent, 1),
-        f"{pretty(extent)} == 1",
+        f"{operand(extent)} == 1",
         f"broadcast of dimension {place}, which is longer than 1,",
         "NKI-X21",
         span,
@@ -162,7 +162,7 @@ def broadcast_to(machine: Machine, view: View, shape: Sequence[Expr], span: Span
                     machine,
                     view,
                     E.or_(E.eq(old.size, size), E.eq(old.size, 1)),
-                    f"{pretty(old.size)} == {pretty(size)}",
+                    f"{operand(old.size)} == {operand(size)}",
                     f"broadcast changes dimension {k - lead}",
                     "NKI-X21",
                     span,
@@ -202,7 +202,7 @@ def squeeze_dim(machine: Machine, view: View, dim: int, span: Span) -> View:
         machine,
         view,
         E.eq(axis.size, 1),
-        f"{pretty(axis.size)} == 1",
+        f"{operand(axis.size)} == 1",
         f"squeeze_dim of dimension {place}, which is longer than 1,",
         "NKI-X22",
         span,
@@ -368,7 +368,7 @@ def view_dtype(machine: Machine, view: View, dtype: DType, span: Span) -> View:
         machine,
         view,
         E.eq(E.mod(last.size * old, new), 0),
-        f"{pretty(last.size)} * {pretty(old)} % {pretty(new)} == 0",
+        f"{factor(last.size)} * {factor(old)} % {factor(new)} == 0",
         "view as a type whose size does not divide the last dimension",
         "NKI-X30",
         span,

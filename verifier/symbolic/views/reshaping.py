@@ -16,7 +16,7 @@ from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr, Substitution
 from verifier.symbolic.machine import Machine
-from verifier.symbolic.pretty import pretty
+from verifier.symbolic.pretty import operand, pretty
 from verifier.symbolic.tensors import Axis, View
 from verifier.symbolic.views.common import (
     closed_bounds,
@@ -48,7 +48,7 @@ def reshape(machine: Machine, view: View, shape: Sequence[Expr], span: Span) -> 
             "reshape-partition",
             kept,
             span,
-            f"{pretty(sizes[0])} == {pretty(view.axes[0].size)}",
+            f"{operand(sizes[0])} == {operand(view.axes[0].size)}",
             f"reshape of `{view.name}` changes its partition dimension",
             facts=("NKI-X25", "NKI-P13"),
             values=(("partitions", view.axes[0].size), ("new first extent", sizes[0])),
@@ -162,7 +162,7 @@ def resolve_shape(
         "reshape-count",
         E.eq(count, total),
         span,
-        f"{left} == {pretty(total)}",
+        f"{left} == {operand(total)}",
         f"reshape changes the number of elements of {what}",
         facts=("NKI-X25",),
         values=(("elements", total), ("elements of the new shape", count)),

@@ -7,7 +7,7 @@ from typing import Any, Final
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
-from verifier.symbolic.pretty import pretty
+from verifier.symbolic.pretty import factor, operand
 from verifier.symbolic.python import floatbounds, integers, quotients
 from verifier.symbolic.python.builtin import Handler, Table
 from verifier.symbolic.python.choices import choices
@@ -109,7 +109,7 @@ def _power(vm: VM, a: Expr, b: Expr, span: Span) -> object:
             "zero cannot be raised to a negative power",
             span,
             when=E.eq(a, 0),
-            text=f"the base {pretty(a)} != 0",
+            text=f"the base {operand(a)} != 0",
         )
         return FLOAT
 
@@ -298,7 +298,7 @@ class _Float(_Number):
 
 class _Quotient(_Float):
     def describe(self, vm: VM, value: Any) -> str:
-        return f"the float `{pretty(value.num)} / {pretty(value.den)}`"
+        return f"the float `{factor(value.num)} / {factor(value.den)}`"
 
     def part(self, vm: VM, value: Any, name: str, span: Span) -> object:
         return value if name == "real" else 0.0

@@ -11,7 +11,7 @@ from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr, Sym
 from verifier.symbolic.expr.settling import Settling
-from verifier.symbolic.pretty import pretty
+from verifier.symbolic.pretty import operand, pretty
 from verifier.symbolic.python import hierarchy, probes
 from verifier.symbolic.python.heap import UNBOUND, Item, ListBox, Many, Segment, TupleBox
 from verifier.symbolic.python.iteration import Items, Live, Mapped, Pull, Push, Runs, Trips, Unknown
@@ -133,7 +133,7 @@ def checked(vm: VM, index: Expr, length: Expr, what: str, span: Span) -> Expr:
         f"list index `{pretty(index)}` is out of range",
         span,
         when=E.not_(E.and_(enough, E.lt(index, length))),
-        text=f"{pretty(index)} < {pretty(length)}",
+        text=f"{operand(index)} < {operand(length)}",
         values=(("index", index), ("length", length)),
         args=(f"{what} out of range",),
     )
