@@ -214,6 +214,8 @@ def _any_two(life: Lifetime) -> Check:
             given += [E.le(other, index + together.most), E.le(index, other + together.most)]
     put = E.Substitution(fresh)
     given += (condition for x in storage.loops for condition in (x.within, put.bool(x.within)))
+    if len(life.together) == 1:  # of two, the earlier one lives on
+        given += [together.kept for together in life.together]
     exact = all(together.exact for together in life.together)
     found = _of_one_site(_apart(storage, _moved(storage, put)), life)
     return replace(

@@ -12,7 +12,7 @@ from msgspec import Struct
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.memory.index import Access, Index, Uses
-from verifier.symbolic.memory.presence import Touch, Turn, held
+from verifier.symbolic.memory.presence import Touch, Turn, held, in_any_trip
 from verifier.symbolic.tensors import Loop, LoopKind, Storage
 
 #: by the loops around a site: the iteration whose tensor an access names; None: no particular one
@@ -25,12 +25,14 @@ _WIDEST = 256
 class Together(Struct, frozen=True):
     """How many iterations of a loop may lie between two that made tensors which live at once.
 
-    ``most`` None: any number. ``exact`` False: two so far apart may not meet, after all.
+    ``most`` None: any number. ``exact`` False: two so far apart may not meet, after all. ``kept``:
+    when the tensor of the iteration that the loop's index names lives longer than its iteration.
     """
 
     loop: Loop
     most: int | None
     exact: bool = True
+    kept: Bool = E.TRUE
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +158,7 @@ def lifetime(table: Index, uses: Uses, named: Named = ()) -> Lifetime:
             span.widen(loop, *table.extent[id(loop)])
         if None in ages:
             exact = exact and _all_visited(accesses, position, loop)
-            together.append(Together(loop, None, _all_used(accesses, position, loop)))
+            together.append(_of_any(uses, position, loop, turns))
         elif oldest:
             most = _apart(ages, accesses, oldest, span.start)
             if most:
@@ -168,11 +170,50 @@ def lifetime(table: Index, uses: Uses, named: Named = ()) -> Lifetime:
         copies,
         *once,
         widened=tuple(span.widened),
-        together=tuple(together),
+        together=_of_pairs(together, storage, accesses),
         named=named,
         certain=_last_for_certain(storage, accesses, around, span.end) if exact else -1,
         touches=() if together or told else _touches(storage, accesses, turns),
     )
+
+
+def _of_pairs(
+    together: Sequence[Together], storage: Storage, accesses: list[Access]
+) -> tuple[Together, ...]:
+    """Tensors that several loops make: which of two lives on is not told by one number."""
+    if len(together) < 2:
+        return tuple(together)
+    known = (
+        each.most is not None or _all_visited(accesses, storage.loops.index(each.loop), each.loop)
+        for each in together
+    )
+    return tuple(
+        each if exact else msgspec.structs.replace(each, exact=False)
+        for each, exact in zip(together, known, strict=True)
+    )
+
+
+def _of_any(uses: Uses, position: int, loop: Loop, turns: Mapping[int, Turn]) -> Together:
+    """Tensors of a loop that are used behind it, or in iterations that are not told apart.
+
+    Those that are used behind it are told by their numbers if each of them begins in its own
+    iteration; in the others it is used in no other.
+    """
+    behind: list[Bool] = []
+    begun = False
+    for access in uses.all:
+        age = age_term(access, position, loop)
+        if loop in access.operation.loops:
+            if age is not E.const(0):
+                return Together(loop, None, _all_visited(uses.all, position, loop))
+            begun = begun or (set(access.path) <= set(uses.storage.path) and not access.given)
+            continue
+        if age is None:
+            return Together(loop, None, exact=False)
+        path = E.and_(E.eq(loop.trips - 1 - age, loop.index), *access.path, *access.given)
+        around = (turns.get(id(each)) for each in access.operation.loops)
+        behind.append(in_any_trip(path, [turn for turn in around if turn is not None]))
+    return Together(loop, None, begun, E.or_(*behind))
 
 
 def _touches(
@@ -252,6 +293,8 @@ def _all_visited(accesses: list[Access], position: int, loop: Loop) -> bool:
     for access in accesses:
         if loop in access.operation.loops or position >= len(access.view.instance):
             continue
+        if access.given or not set(access.path) <= set(access.view.storage.path):
+            continue
         made = access.view.instance[position]
         for visitor in access.operation.loops:
             if visitor.trips is loop.trips and made in (
@@ -260,15 +303,6 @@ def _all_visited(accesses: list[Access], position: int, loop: Loop) -> bool:
             ):
                 return True
     return False
-
-
-def _all_used(accesses: list[Access], position: int, loop: Loop) -> bool:
-    """Whether what is used outside of the loop that makes tensors is no particular one of them."""
-    outside = [access for access in accesses if loop not in access.operation.loops]
-    return bool(outside) and not any(
-        position >= len(access.view.instance) or access.view.instance[position].is_const
-        for access in outside
-    )
 
 
 class _Visits(Struct, frozen=True):
@@ -372,7 +406,13 @@ def loops_around(accesses: list[Access], own: tuple[Loop, ...]) -> list[Loop]:
 
 
 def age_of(access: Access, position: int, loop: Loop) -> int | None:
-    """How many iterations before the access its tensor was made; None if that is not constant.
+    """How many iterations before the access its tensor was made; None if that is not constant."""
+    age = age_term(access, position, loop)
+    return age.const if age is not None and age.is_const and age.const >= 0 else None
+
+
+def age_term(access: Access, position: int, loop: Loop) -> Expr | None:
+    """How many iterations before the access its tensor was made, if that is known.
 
     After the loop, the tensor of the last iteration has the age 0.
     """
@@ -380,5 +420,4 @@ def age_of(access: Access, position: int, loop: Loop) -> int | None:
     inside = loop in access.operation.loops
     now = loop.index if inside else loop.trips - 1
     made = instance[position] if position < len(instance) else now if inside else None
-    age = None if made is None else now - made
-    return age.const if age is not None and age.is_const and age.const >= 0 else None
+    return None if made is None else now - made

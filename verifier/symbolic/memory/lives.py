@@ -18,7 +18,7 @@ from verifier.symbolic.memory.lifetime import (
     Named,
     Span,
     Together,
-    age_of,
+    age_term,
     lifetime,
     loops_around,
     turn_of,
@@ -50,11 +50,12 @@ def _of_one_name(table: Index, uses: Uses, named: Named) -> list[Lifetime]:
 
 class _Aged(Struct, frozen=True):
     """An access, and how many iterations before it its tensor was made; behind the loop that makes
-    them: how many before the last one."""
+    them: how many before the last one. ``when``: the trips of loops within which it is so many."""
 
     access: Access
     age: int
     inside: bool
+    when: Bool = E.TRUE
 
 
 class _Ages(Struct, frozen=True):
@@ -72,24 +73,19 @@ class _Ages(Struct, frozen=True):
         loops = uses.storage.loops
         if any(number is not None for number in named):
             return None
-        handing: dict[int, list[int]] = {}
+        handing: dict[int, list[_Aged]] = {}
         for position, loop in enumerate(loops):
             if loop.kind is LoopKind.GRID:
                 continue
-            ages = [age_of(access, position, loop) for access in uses.all]
-            known = [age for age in ages if age is not None]
-            if len(known) < len(ages) or max(known) > _OLDEST:
+            known = [each for access in uses.all for each in _aged(access, position, loop)]
+            if {id(each.access) for each in known} != set(map(id, uses.all)):
                 return None
-            if any(known) or any(loop not in access.operation.loops for access in uses.all):
+            if any(each.age or not each.inside for each in known):
                 handing[position] = known
         if len(handing) != 1:
             return None
-        ((position, known),) = handing.items()
+        ((position, accesses),) = handing.items()
         loop = loops[position]
-        accesses = [
-            _Aged(access, age, loop in access.operation.loops)
-            for access, age in zip(uses.all, known, strict=True)
-        ]
         turns = {
             id(each): turn_of(table, uses, uses.all, each) for each in loops_around(uses.all, loops)
         }
@@ -116,7 +112,7 @@ class _Ages(Struct, frozen=True):
         made, own = self.uses.storage.path, self.loop.symbol
         path = (
             condition
-            for condition in (*each.access.path, *each.access.given)
+            for condition in (*each.access.path, *each.access.given, each.when)
             if condition not in made or (each.age and own in condition.free())
         )
         return E.Substitution({own: index}).bool(E.and_(*path))
@@ -195,6 +191,40 @@ class _Ages(Struct, frozen=True):
             needs=needs,
             made=made,
         )
+
+
+def _aged(access: Access, position: int, loop: Loop) -> list[_Aged]:
+    """An access with each age that it may have; nothing where these are not known to be a few."""
+    age = age_term(access, position, loop)
+    oldest = None if age is None else _at_most(_oldest(age, access, loop))
+    if age is None or oldest is None or not 0 <= oldest <= _OLDEST:
+        return []
+    inside = loop in access.operation.loops
+    whens = ((number, E.eq(age, number)) for number in range(oldest + 1))
+    return [_Aged(access, number, inside, when) for number, when in whens if when is not E.FALSE]
+
+
+def _oldest(age: Expr, access: Access, made: Loop) -> Expr:
+    """The age where the loops around an access, but that which makes the tensors, make it most."""
+    for loop in reversed(access.operation.loops):
+        slope = next((coef for mono, coef in age.terms if mono == (loop.symbol,)), None)
+        if slope is not None and loop is not made:
+            end = E.const(0) if slope < 0 else loop.trips - 1
+            age = age - slope * loop.index + slope * end
+    return age
+
+
+def _at_most(number: Expr) -> int | None:
+    """An upper bound, also of a number less the larger one of several."""
+    for mono, coef in number.terms:
+        (atom, *more) = mono
+        if isinstance(atom, E.Extremum) and not more:
+            each = [_at_most(number - coef * E.from_atom(atom) + coef * arg) for arg in atom.args]
+            known = [bound for bound in each if bound is not None]
+            if (atom.kind == "max") == (coef < 0):
+                return min(known, default=None)
+            return max(known) if len(known) == len(each) else None
+    return E.bounds(number)[1]
 
 
 def _named(storage: Storage, access: Access) -> Named:
