@@ -307,13 +307,16 @@ def of_run(
 
 
 def _flat(found: Conditions) -> Mapping[str, int]:
-    """The tensors that could all have a dimension less: one element in it is all that fits some."""
+    """The tensors that could all have a dimension less: one element in it is all that fits some.
+
+    Nothing in the text speaks of that dimension.
+    """
     run, facts = found.run, (*found.known, *_stated(found.items))
     open_: dict[str, int] = {}
     single = False
     for p in run.inputs.guessed:
         ranks = {guess.rank for guess in p.guesses}
-        if len(ranks) == 1 and not p.hints and (rank := max(ranks)) > 1:
+        if len(ranks) == 1 and p.first and not p.hints and (rank := max(ranks)) > 1:
             open_[p.name] = rank - 1
             last = run.inputs.extent(p, rank - 1)
             single = single or found.solver.check(Query(facts, E.eq(last, 1))).proved

@@ -440,6 +440,7 @@ class _Entry:
             has_default=made.has_default,
             annotation=annotation,
             hints=hint.ranks,
+            first=hint.first,
             pinned=vm.inputs.pinned.get(made.name),
             signed=signed,
         )

@@ -19,12 +19,13 @@ class Hint(Struct, frozen=True):
 
     ``ranks``: those that it may have, the surest first. ``sequence``: ``flat`` for a tuple of
     numbers, ``nested`` for one of other things. ``asserted``: the type that the kernel asserts it
-    to be, as an annotation would say it.
+    to be, as an annotation would say it. ``first``: its first dimension is all that is spoken of.
     """
 
     ranks: tuple[int, ...] = ()
     sequence: str | None = None
     asserted: str = ""
+    first: bool = False
 
 
 class Part(Struct, frozen=True):

@@ -36,7 +36,12 @@ def read(project: Project, module: Module, definition: ir.FunctionDef) -> dict[s
     found = _Reader(_Readings(project), module, definition, _DEPTH, {}).read()
     asserted = _asserted(definition) if _BUILTINS.isdisjoint(module.bindings) else {}
     return {
-        p.name: Hint(found.of(p.name), found.sequences.get(p.name), asserted.get(p.name, ""))
+        p.name: Hint(
+            found.of(p.name),
+            found.sequences.get(p.name),
+            asserted.get(p.name, ""),
+            found.least.get(p.name) == 1,
+        )
         for p in definition.params
     }
 
@@ -267,12 +272,15 @@ class _Reader:
                 self._out.is_exact(part, number)
 
     def _subscript(self, node: ir.Subscript) -> None:
-        """``x[i, j]`` without an ellipsis or a new axis; ``x.shape[k]``."""
+        """``x[i, j]`` without an ellipsis or a new axis; ``x[a:b]``, ``x[i]``; ``x.shape[k]``."""
         part = self._named(node.value)
         if part is not None and isinstance(node.index, ir.TupleExpr):
             items = node.index.elements
             if not any(_is_filler(item) for item in items):
                 self._out.is_indexed(part, len(items))
+        elif part is not None and not _is_filler(node.index):
+            # a single element is no tile
+            self._out.is_at_least(part, 1 if isinstance(node.index, ir.SliceExpr) else 2)
         part = self._shape_of(node.value)
         if part is None:
             return

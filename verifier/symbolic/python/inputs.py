@@ -85,6 +85,8 @@ class Parameter(Struct, eq=False):
     rank: int | None = None
     #: the ranks that the text suggests, the surest first, for where nothing settles it
     hints: tuple[int, ...] = ()
+    #: the text speaks of its first dimension, and of no other
+    first: bool = False
     #: the ranks that were assumed on some path
     guesses: list[Guess] = msgspec.field(default_factory=list)
     #: the whole tensor by rank
