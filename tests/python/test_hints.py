@@ -138,6 +138,20 @@ def test_comments_and_docstrings() -> None:
     assert [found[name].ranks for name in "xyzw"] == [(3,), (2,), (3,), (1,)]
 
 
+def test_strings_beside_a_function() -> None:
+    text = '''
+        """Adds. x: [A, B, C], y: [D, E, F]"""
+        import nki
+        """
+        expect: z.shape == [n]
+        """
+        def kernel(x, y, z):
+            """y: [A, B]"""
+    '''
+    found = hints(text)
+    assert [found[name].ranks for name in "xyz"] == [(3,), (2, 3), (1,)]
+
+
 def test_integers_that_a_kernel_asserts() -> None:
     text = """
         def kernel(a, b, c, d, e, f):

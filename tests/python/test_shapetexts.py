@@ -15,6 +15,7 @@ DOCSTRINGS = [
     ("x = [4, 4]", {"x": 2}),
     ("`x`: a tensor of shape [B, S * 2, H]", {"x": 3}),
     ("x is [a, b], y is [c, d, e]", {"x": 2, "y": 3}),
+    ("with x.shape == [n], y.shape = (c, h, w)", {"x": 1, "y": 3}),
     ("x: [B, ..., H]", {}),
     ("x: [B, *rest]", {}),
     ("x, the input", {}),

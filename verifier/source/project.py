@@ -42,7 +42,7 @@ __all__ = ["EFFECTS", "Binding", "Module", "Project", "Resolved", "StarImport"]
 #: the name under which it is looked at what a module does when it runs, see :mod:`.order`
 EFFECTS = "<effects>"
 #: statements that only bind names
-_SIMPLE = (ast.Assign, ast.AnnAssign, ast.Import, ast.ImportFrom, ast.ClassDef)
+_SIMPLE = (ast.Assign, ast.AnnAssign, ast.Import, ast.ImportFrom, ast.ClassDef, ast.Expr)
 _WORD = re.compile(r"\w+")
 # Where a project ends, walking up from a file.
 _PROJECT_MARKERS = (".git", "pyproject.toml", "setup.py", "setup.cfg")
@@ -80,6 +80,7 @@ class Module:
         "_held",
         "_outline",
         "_readings",
+        "_remarks",
         "_syntax",
         "_words",
         "bindings",
@@ -102,6 +103,7 @@ class Module:
         self.lines: tuple[str, ...] = tuple(text.split("\n"))
         found = outline(SourceText(path, text))
         self._syntax = found.syntax if keep_syntax else None
+        self._remarks = tuple(filter(None, map(_remark, found.syntax)))
         self._held = False
         self._readings: tuple[Reading, ...] | None = None
         self._outline = Outline(
@@ -150,6 +152,11 @@ class Module:
     def all_bindings(self, name: str) -> tuple[Binding, ...]:
         """Every top-level binding of ``name``, in source order."""
         return self._outline.bindings.get(name, ())
+
+    def remarks(self) -> tuple[str, ...]:
+        """The strings that stand on their own at the top level, its docstring among them."""
+        footprint.note_name(self.file, EFFECTS)
+        return self._remarks
 
     def binding(self, name: str) -> Binding | None:
         """The binding that a reader of the finished module most likely meets."""
@@ -330,6 +337,13 @@ class Module:
 
         text = "\n".join(self.lines[chunk.line - 1 : chunk.end_line])
         return lower(str(self.path), text, chunk.line)
+
+
+def _remark(statement: ast.stmt) -> str | None:
+    """A string that is a statement."""
+    value = statement.value if isinstance(statement, ast.Expr) else None
+    text = value.value if isinstance(value, ast.Constant) else None
+    return text if isinstance(text, str) else None
 
 
 def _flatten(statements: Iterable[ir.Stmt]) -> Iterator[ir.Stmt]:

@@ -53,6 +53,8 @@ class Evidence(Struct):
     derived: _Table = field(default_factory=dict)
     followed: _Table = field(default_factory=dict)
     written: _Table = field(default_factory=dict)
+    #: in strings beside the function
+    remarked: _Table = field(default_factory=dict)
     least: dict[str, int] = field(default_factory=dict)
     sequences: dict[str, str] = field(default_factory=dict)
     #: parameters that have as many dimensions as each other
@@ -77,6 +79,7 @@ class Evidence(Struct):
             self.derived,
             self.followed,
             self.written,
+            self.remarked,
         )
 
     def is_exact(self, part: Part, rank: int) -> None:

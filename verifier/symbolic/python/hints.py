@@ -2,15 +2,16 @@
 
 A kernel says how many dimensions a tensor has by what it does with it: ``a, b = x.shape``,
 ``x[i, j]``, ``len(x.shape) == 2``. So do the project's functions that it passes the tensor to, what
-it does with copies and parts of it, its annotations and the shapes in its docstring. What is found
-is a guess, taken where the rank is open in the end, and then listed as an assumption. A parameter
-that is given a tuple where it is None, or whose items are unpacked, is no tensor.
+it does with copies and parts of it, its annotations and the shapes in its docstring and in strings
+beside it. What is found is a guess, taken where the rank is open in the end, and then listed as an
+assumption. A parameter that is given a tuple where it is None, or whose items are unpacked, is no
+tensor.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Final
 
 from msgspec import Struct, field
@@ -130,6 +131,9 @@ class _Reader:
         for name, rank in written(self._definition.docstring or ""):
             if name in self._parts:
                 self._out.written.setdefault(name, [rank])
+        for name, rank in chain.from_iterable(map(written, self._module.remarks())):
+            if name in self._parts:
+                self._out.remarked.setdefault(name, [rank])
         for node in _in_order(self._definition.body):
             if isinstance(node, _Bound):
                 self._bind(node.stmt)

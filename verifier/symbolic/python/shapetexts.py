@@ -12,9 +12,11 @@ from verifier.source import ir
 MOST: Final = 8
 #: ``w: [H]``
 _ROW: Final = re.compile(r"\b(\w+)\s*:\s*\[\s*(\w+)\s*\]")
+#: ``x.shape == [N, C]``
+_EQUAL: Final = re.compile(r"\b(\w+)\.shape\s*(?:={1,2}|:|is)\s*[\[(]([\w\s*+/,.-]*)[\])]")
 #: ``x: [B, S, H]``, ``x (tensor): of shape (n, k)``
 _SHAPE: Final = re.compile(
-    r"\b(\w+)\b[`'\"]?\s*(?:\([^()\[\]]*\)\s*)?(?::|=|--?|is|of|has)[^\n\[(]{0,60}?[\[(]"
+    r"(?<![.\w])(\w+)\b[`'\"]?\s*(?:\([^()\[\]]*\)\s*)?(?::|=|--?|is|of|has)[^\n\[(]{0,60}?[\[(]"
     r"([\w\s*+/,.-]*,[\w\s*+/,.-]*)[\])]"
 )
 #: ``bf16[K, M]``, ``[B, S, H]``
@@ -25,7 +27,7 @@ def written(text: str) -> Iterator[tuple[str, int]]:
     """Shapes in a docstring: ``x: [B, S, H]``; the name and how many sizes there are."""
     for match in _ROW.finditer(text):
         yield match.group(1), 1
-    for match in _SHAPE.finditer(text):
+    for match in (*_EQUAL.finditer(text), *_SHAPE.finditer(text)):
         rank = _counted(match.group(2).split(","))
         if rank is not None:
             yield match.group(1), rank
