@@ -46,13 +46,20 @@ class Use(Struct, frozen=True):
     """A call of an API function by its canonical name.
 
     ``count``: how many arguments it gives by position; None: also what is not told (``*args``,
-    ``**options``). ``absent``: the keywords and places at which it gives None.
+    ``**options``). ``absent``: the keywords and places at which it gives None. ``numbers``: the
+    keywords to which it gives an integer.
     """
 
     name: str
     keywords: frozenset[str] = frozenset()
     count: int | None = None
     absent: frozenset[str | int] = frozenset()
+    numbers: frozenset[str] = frozenset()
+
+    def counts(self, signature: Signature) -> bool:
+        """Whether a number stands for a member of an enumeration (NKI-N05, NKI-M061)."""
+        members = {p.name for p in signature.parameters if _is_member(p.default or "")}
+        return not members.isdisjoint(self.numbers)
 
     def lacks(self, signature: Signature) -> bool:
         """Whether a parameter that has no default is left out, or given None for a tensor."""
@@ -191,12 +198,14 @@ def _viewed(node: ast.expr) -> ast.expr:
 
 
 def _perhaps(tree: ast.AST, aliases: Collection[str]) -> set[str]:
-    """What is asked of what may be a tensor: no class of the file has a thing of that name."""
+    """What is asked of what may be a tensor: no class of the file has a thing of that name, and
+    what it is asked of is no object that the file makes of another class."""
     asked = {
         node.attr
         for node in nodes.walk(tree)
         if isinstance(node, ast.Attribute)
         and not (isinstance(node.value, ast.Name) and node.value.id in aliases)
+        and not _is_object(_viewed(node.value))
     }
     own = {
         part.name
@@ -208,6 +217,13 @@ def _perhaps(tree: ast.AST, aliases: Collection[str]) -> set[str]:
     return (asked & names.MEMBERS.keys()) - own
 
 
+def _is_object(node: ast.expr) -> bool:
+    """Whether something is made of a class, as its name says: ``Tile(x)``, ``tiles.Tile(x)``."""
+    made = node.func if isinstance(node, ast.Call) else None
+    name = made.attr if isinstance(made, ast.Attribute) else getattr(made, "id", "")
+    return name[:1].isupper()
+
+
 def _use(name: str, call: ast.Call) -> Use:
     keywords = frozenset(k.arg for k in call.keywords if k.arg is not None)
     starred = [isinstance(argument, ast.Starred) for argument in call.args]
@@ -215,7 +231,19 @@ def _use(name: str, call: ast.Call) -> Use:
     told = first == len(starred) and len(keywords) == len(call.keywords)
     absent: set[str | int] = {at for at in range(first) if _is_none(call.args[at])}
     absent |= {k.arg for k in call.keywords if k.arg is not None and _is_none(k.value)}
-    return Use(name, keywords, len(starred) if told else None, frozenset(absent))
+    count = len(starred) if told else None
+    numbers = {k.arg for k in call.keywords if k.arg is not None and _is_integer(k.value)}
+    return Use(name, keywords, count, frozenset(absent), frozenset(numbers))
+
+
+def _is_integer(node: ast.expr) -> bool:
+    value = node.value if isinstance(node, ast.Constant) else None
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_member(default: str) -> bool:
+    """Whether a default is a member of an enumeration."""
+    return default.partition(".")[0] in names.ENUMS
 
 
 def _is_none(node: ast.expr) -> bool:
@@ -347,7 +375,8 @@ def _rejections(features: Features, generation: str) -> int:
         unknown = {k for k in use.keywords if k not in signature.names}
         if generation == "0.2":
             unknown.discard("dtype")
-        if unknown or use.lacks(signature):
+        numbered = newer(generation, "0.3") and use.counts(signature)
+        if unknown or numbered or use.lacks(signature):
             count += 1
     called = {use.name for use in features.uses}
     for name in features.names:
