@@ -62,21 +62,22 @@ def _reach(access: Access, dimension: int) -> tuple[Expr, Expr] | None:
     return None if start is None or end is None else (start, end + 1)
 
 
-def dimension_name(view: View, dimension: int) -> str:
-    """``rows`` and ``columns`` of a matrix, ``partitions`` on chip, else the number.
+def dimension_name(view: View, dimension: int) -> str | None:
+    """``rows`` and ``columns`` of a matrix, ``partitions`` on chip; None: it has a number only.
 
-    ``elements`` where a tensor of more dimensions is counted through from its start.
+    ``elements`` where a tensor has no other dimension, or of more dimensions is counted through
+    from its start.
     """
-    if len(view.frame) == 1 and len(view.storage.shape) > 1:
+    if len(view.frame) == 1:
         return "elements"
     if view.frame_partition is not None and dimension == view.frame_partition:
         return "partitions"
     rank = len(view.frame)
     if rank == 2:
         return "rows" if dimension == 0 else "columns"
-    if view.frame_partition is not None and rank == view.frame_partition + 2:
-        return "columns" if dimension == rank - 1 else f"indices of dimension {dimension}"
-    return f"indices of dimension {dimension}"
+    last = dimension == rank - 1
+    chip = view.frame_partition is not None and rank == view.frame_partition + 2
+    return "columns" if chip and last else None
 
 
 def region(access: Access, sizes: E.Substitution | None = None) -> str:
@@ -89,16 +90,19 @@ def region(access: Access, sizes: E.Substitution | None = None) -> str:
     if access.view.mask is not E.TRUE or _is_ragged(access):
         return ""  # the mask, or the loops, say more than any range
     for dimension, extent in enumerate(access.view.frame):
-        ends = reach(access, dimension)
-        if ends is None or _is_chosen(access, dimension):
+        reached = reach(access, dimension)
+        if reached is None or _is_chosen(access, dimension):
             continue
-        start, end = map(put.expr, ends)
+        start, end = map(put.expr, reached)
         gaps = _has_gaps(access, dimension)
         if start.is_const and start.const == 0 and end is put.expr(extent) and not gaps:
             continue
         name = dimension_name(access.view, dimension)
         some = "some of " if gaps else ""
-        parts.append(f"{some}{name} {pretty(start)} to {pretty(end - 1)}")
+        ends = f"{pretty(start)} to {pretty(end - 1)}"
+        parts.append(
+            f"{some}{name} {ends}" if name else f"{some}indices {ends} of dimension {dimension}"
+        )
     return ", ".join(parts)
 
 
@@ -184,7 +188,7 @@ def coordinate_name(view: View, dimension: int) -> str:
     """``row in `x```, ``column in `x```, ``index 2 of `x```."""
     plural = dimension_name(view, dimension)
     name = view.storage.name
-    if plural in _SINGULAR:
+    if plural is not None:
         return f"{_SINGULAR[plural]} in `{name}`"
     return f"index {dimension} of `{name}`"
 
