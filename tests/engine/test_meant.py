@@ -85,6 +85,13 @@ def test_bounds_of_the_same_are_alike() -> None:
     steps = E.symbol("steps", 0)
     assert promised(E.ne(steps, 0), [E.ge(steps, 2)], limits=True)
     assert not promised(E.ne(steps, 0), [E.le(steps, 2)], limits=True)
+    # sizes bound a number of the caller's; of two sizes it says which is the larger one
+    tall, wide = E.symbol("x.shape[0]", 1), E.symbol("x.shape[1]", 1)
+    assert promised(E.le(steps, 0), [E.lt(steps, tall)], limits=True)
+    assert promised(E.eq(steps, 0), [E.lt(steps, tall)], limits=True)
+    assert not promised(E.ge(steps, 2), [E.lt(steps, tall)], limits=True)
+    assert not promised(E.le(tall, 128), [E.le(tall, wide)], limits=True)
+    assert not promised(E.le(steps, 0), [E.le(steps + rows, tall)], limits=True)
     listed = E.or_(E.eq(rows, 64), E.eq(rows, 256))
     assert promised(E.eq(rows % 96, 0), [listed], limits=False)
     assert not promised(E.le(rows + columns, 96), [listed], limits=True)

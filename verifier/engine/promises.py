@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 from verifier.engine.forms import conjuncts, divisibility
 from verifier.symbolic import expr as E
-from verifier.symbolic.expr import Bool, Sym
+from verifier.symbolic.expr import Bool, Expr, Sym
 
 
 def promised(wanted: Bool, said: Iterable[Bool], *, limits: bool) -> bool:
@@ -37,11 +37,40 @@ def _alike(wanted: Bool, said: Bool) -> bool:
     first, second = divisibility(wanted), divisibility(said)
     if first is not None or second is not None:
         return first is not None and second is not None and first[0] is second[0]
+    if _bounds_number(wanted, said):
+        return True
     if wanted.kind is not E.BoolKind.LE or wanted.expr is None or said.expr is None:
         return False
     if said.kind is E.BoolKind.EQ:
         return wanted.expr.terms in (said.expr.terms, (-said.expr).terms)
     return said.kind is E.BoolKind.LE and wanted.expr.terms == said.expr.terms
+
+
+def _bounds_number(wanted: Bool, said: Bool) -> bool:
+    """Whether a number that is wanted to be no further than a limit is bounded on that side by
+    sizes: ``step < x.shape[0]`` says which steps the kernel takes. Of two sizes it says less."""
+    if said.kind is not E.BoolKind.LE or said.expr is None or wanted.expr is None:
+        return False
+    symbol = _only(wanted.expr)
+    if symbol is None or wanted.kind not in (E.BoolKind.LE, E.BoolKind.EQ):
+        return False
+    if not all(_is_size(other) for other in said.free() if other is not symbol):
+        return False
+    needed, bounded = (expr.coefficient(symbol) for expr in (wanted.expr, said.expr))
+    return needed * bounded > 0 or (wanted.kind is E.BoolKind.EQ and bounded != 0)
+
+
+def _only(expr: Expr) -> Sym | None:
+    """The number of the caller's that a term has and nothing beside it; sizes are none."""
+    atoms = [*expr.atoms()]
+    if len(atoms) != 1 or len(expr.terms) != 1 or not isinstance(atoms[0], Sym):
+        return None
+    plain = atoms[0].origin is E.Origin.INPUT and atoms[0].domain is None
+    return atoms[0] if plain and not _is_size(atoms[0]) else None
+
+
+def _is_size(symbol: Sym) -> bool:
+    return ".shape[" in symbol.name
 
 
 def _listed(said: Bool) -> Sym | None:
