@@ -86,15 +86,18 @@ def _missing(uses: Uses, dimension: int, tiling: _Tiling, along: Along) -> Check
         (predicate, exact), given = along.everywhere, (*given, along.inside)
     ends = reach(read, dimension)
     end = ends[1] if ends is not None else None
-    upto = operand(end) if end is not None else "the last whole tile"
+    upto = f"index {operand(end)}" if end is not None else "the last whole tile"
+    whole = _read_to_the_end(
+        name, dimension, tiling.span, along.extent, end, reshaped=_reshaped(read)
+    )
     return replace(
-        _read_to_the_end(name, dimension, tiling.span, along.extent, end),
+        whole,
         predicate=predicate,
         given=given,
         notes=(
             Note(
                 read.span,
-                f"`{name}` is read here, up to index {upto} of dimension {dimension}",
+                f"`{name}` is read here, up to {upto} of dimension {dimension}",
             ),
         ),
         exact=exact,
@@ -104,19 +107,25 @@ def _missing(uses: Uses, dimension: int, tiling: _Tiling, along: Along) -> Check
     )
 
 
+def _reshaped(read: Access) -> bool:
+    """Whether a tensor is read in another shape than its own."""
+    return read.view.frame != read.view.storage.shape
+
+
 def _read_to_the_end(
-    name: str, dimension: int, span: Span, extent: Expr, end: Expr | None
+    name: str, dimension: int, span: Span, extent: Expr, end: Expr | None, *, reshaped: bool = False
 ) -> Check:
     """An input is read up to its last index along a dimension; ``end``: how far it is."""
-    size = f"{name}.shape[{dimension}]"
+    size = "its size" if reshaped else f"{name}.shape[{dimension}]"
+    named = f"the reshaped `{name}`" if reshaped else f"`{name}`"
     upto = operand(end) if end is not None else "the last whole tile"
     return Check(
         predicate=E.FALSE,
         span=span,
         text=_whole(extent, end, size, upto),
-        message=f"the tail of `{name}` along dimension {dimension} is never read",
+        message=f"the tail of {named} along dimension {dimension} is never read",
         facts=("NKI-X11",),
-        values=((size, extent), ("read up to", end if end is not None else extent)),
+        values=((size, extent), *((("read up to", end),) if end is not None else ())),
         help=(
             "the trip count rounds down: assert that the tile size divides the dimension, "
             "or handle the rest",

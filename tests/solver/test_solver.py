@@ -265,6 +265,15 @@ def test_guarded_division_keeps_the_guarded_case() -> None:
     assert answer.model["d"] == 0
 
 
+def test_an_alternative_without_a_value_leaves_the_others() -> None:
+    n, d, rank = E.symbol("n", 0), E.symbol("d", 0), E.symbol("rank", 1, 8)
+    facts = (E.or_(E.le((n - 1) // d, 4), E.eq(rank, 3)),)
+    answer = Solver().check(Query(facts, E.ne(d, 0)))
+    assert answer.refuted
+    assert answer.model is not None
+    assert (answer.model["d"], answer.model["rank"]) == (0, 3)
+
+
 def test_undecided_is_said_within_the_budget() -> None:
     a, b = E.symbol("a", 1), E.symbol("b", 1)
     answer = Solver(rlimit=20_000).check(Query((E.eq(a * a, 2 * b * b),), E.FALSE))

@@ -238,6 +238,8 @@ class Solver:
                     [*query.facts, query.goal]
                 ):
                     return Answer(AnswerKind.PROVED, Tier.Z3)
+                if outcome.kind is Z3Kind.UNSAT:
+                    outcome = backend.check(list(map(terms.defined, relevant)))
                 if outcome.env is not None:
                     model = self._completed(query, prepared, {**rest, **outcome.env})
                     if model is not None:

@@ -23,6 +23,14 @@ def _may_be_zero(den: Expr) -> bool:
     return (lo is None or lo <= 0) and (hi is None or hi >= 0)
 
 
+def defined(term: Bool) -> Bool:
+    """What makes a formula true by parts that have a value: no divisor in them is zero."""
+    if term.kind in E.JUNCTIONS:
+        parts = tuple(map(defined, term.args))
+        return E.and_(*parts) if term.kind is E.BoolKind.AND else E.or_(*parts)
+    return E.and_(term, *(E.ne(den, 0) for den in divisors([term])))
+
+
 def guarded_divisor(terms: Sequence[Bool]) -> bool:
     """Whether a possibly zero divisor is evaluated in some cases only (a conditional, ``or``)."""
     for term in terms:
