@@ -237,6 +237,14 @@ class Flow(Struct):
             self._phi[id(write)] = phi
         return phi
 
+    def spoils(self, write: Write) -> bool:
+        """Whether a write that data picks elements for leaves something undefined in each: nothing
+        ever writes what it takes them from."""
+        return write.picked and any(
+            source.defined is E.FALSE and not self.writes.get(id(source.access.view.storage))
+            for source in self.sources(write)
+        )
+
     def targets(self, read: Read) -> list[Write]:
         """The writes that a read is carried into."""
         operation = read.access.operation
@@ -579,7 +587,7 @@ class _Definition(Struct):
         formula = E.or_(E.not_(self.known.without(undone)), again)
         if exact:
             demand = formula
-        sure = sure and known and not write.partial
+        sure = sure and known and (not write.partial or self.flow.spoils(write))
         return _Threat(demand, formula, sure, sure and exact, write.access)
 
     def _unless_between(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import prod
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -17,6 +18,7 @@ from verifier.symbolic.memory.content import stored_to
 from verifier.symbolic.memory.deciding import USED, undescribed
 from verifier.symbolic.memory.index import Access, is_matmul
 from verifier.symbolic.memory.index import Index as Table
+from verifier.symbolic.memory.known import Known
 from verifier.symbolic.tensors import Axis, Storage, StorageKind, View
 from verifier.symbolic.trace import Operation
 
@@ -64,12 +66,14 @@ class Read(Struct, eq=False):
 
 
 class Write(Struct, eq=False):
-    """A region that an operation writes; ``partial``: at most that, as data or flags say."""
+    """A region that an operation writes; ``partial``: at most that, as data or flags say;
+    ``picked``: of these data alone says which."""
 
     access: Access
     partial: bool
     #: data goes into accumulators beside what is there
     adds: bool = False
+    picked: bool = False
 
     @property
     def sets(self) -> bool:
@@ -93,7 +97,7 @@ def regions(access: Access) -> Iterator[Write]:
         if when is E.FALSE or where is E.FALSE:
             continue
         partial = when is None or where is None or not entry.where.exact
-        yield Write(narrowed(access, when, where), partial)
+        yield Write(narrowed(access, when, where), partial, picked=partial and when is not None)
 
 
 class Seen:
@@ -160,7 +164,8 @@ class Seen:
         if self._visible(target.storage):
             why = stored_to(target.name)
             if elsewhere is not E.FALSE:
-                yield Read(narrowed(access, elsewhere, None), why, sure=False)
+                whole = sure and self._all_go(access, target, known)
+                yield Read(narrowed(access, elsewhere, None), why, sure=whole)
                 access = narrowed(access, fits, None)
             yield Read(access, why, sure=sure, stored=self._stored(access, fate, target))
             return
@@ -177,6 +182,17 @@ class Seen:
             yield Read(other, USED, fate, fate.to, sure=False)
             access = narrowed(access, fits, None)
         yield Read(access, fate=fate, to=fate.to)
+
+    def _all_go(self, access: Access, target: View, known: Known) -> bool:
+        """Whether all elements go to a target of another shape, and nothing else ever does."""
+        if access.operation.loops or target.mask is not E.TRUE or not target.exact:
+            return False
+        if len(self._table.uses(target.storage).writes) > 1:
+            return False
+        there, here = (
+            prod((a.size for a in v.axes), start=E.const(1)) for v in (target, access.view)
+        )
+        return known.decide(E.eq(there, here)) is True
 
     def _stored(self, access: Access, fate: Carried | Folded, target: View) -> View | None:
         """A target by the axes of what is copied there; None: it is not known, or an input."""
