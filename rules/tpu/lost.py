@@ -19,6 +19,7 @@ from msgspec.structs import replace
 
 from rules.tpu import flow, rounds
 from rules.tpu.examples import pair
+from rules.tpu.last_rounds import last_alone
 from rules.tpu.results import Results
 from verifier.dialects.names import OKK
 from verifier.hardware.chips import Chip
@@ -41,6 +42,7 @@ def lost_results(trace: Trace, chip: Chip) -> Iterable[Check]:
     for place in by_place:
         if place in sure:
             yield from (check for check in by_place[place] if check is not None)
+    yield from last_alone(results)
     yield from rounds.astray(trace, chip)
 
 
