@@ -285,7 +285,8 @@ def _of_read(
         source = source if reaches is E.TRUE else None
     if found.predicate is E.TRUE:
         yield _read_check(read, E.TRUE, exact=True)
-        if source is not None and source.age == 0 and not source.write.facts:
+        own = source is not None and source.age == 0 and source.filled is None
+        if source is not None and own and not source.write.facts:
             since = source.write.use.order
             yield from _destroyed(chip, read, table, known, source.depth, since)
         else:
