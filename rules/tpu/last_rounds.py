@@ -15,6 +15,7 @@ from rules.tpu.kit import function, words
 from rules.tpu.results import Results
 from verifier.symbolic import expr as E
 from verifier.symbolic.checks import Check, Note
+from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.lanes import SystemTensor
 from verifier.symbolic.tensors import Loop
 
@@ -31,7 +32,7 @@ def last_alone(results: Results) -> Iterator[Check]:
 def _is_again(write: Use, loop: Loop) -> bool:
     """Whether each round of a loop fills one place."""
     tensor = write.tensor
-    terms = (tensor.address, *tensor.shape, *tensor.strides, *write.path)
+    terms: list[Expr | Bool] = [tensor.address, *tensor.shape, *tensor.strides, *write.path]
     return not any(loop.symbol in term.free() for term in terms)
 
 
