@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import Final
 
@@ -124,15 +124,17 @@ def _iterations(
 # ----------------------------------------------------------------------------- of tensors
 
 
-def written(storage: Storage, writes: Sequence[Access], path: Sequence[Bool]) -> Bool | None:
+def written(
+    storage: Storage, writes: Sequence[Access], path: Sequence[Bool], sizes: Mapping[Sym, Expr]
+) -> Bool | None:
     """When all of a tensor is written, where its size is a number and the programs are few.
 
-    None: it cannot be told so. ``path``: what holds at the end.
+    None: it cannot be told so. ``path``: what holds at the end. ``sizes``: those that are numbers.
     """
-    if not all(extent.is_const for extent in storage.shape):
-        return None
     total = 1
-    for extent in storage.shape:
+    for extent in map(E.Substitution(dict(sizes)).expr, storage.shape):
+        if not extent.is_const:
+            return None
         total *= extent.const
     listed: list[Writing] = []
     symbols: dict[Sym, None] = {}
@@ -144,6 +146,7 @@ def written(storage: Storage, writes: Sequence[Access], path: Sequence[Bool]) ->
         own = {axis.symbol for axis in view.axes} | {loop.symbol for loop in access.loops}
         terms: list[Expr | Bool] = [*view.coords, *facts, *(axis.size for axis in view.axes)]
         terms += [loop.trips for loop in access.loops]
+        own |= sizes.keys()
         symbols.update((s, None) for term in terms for s in term.free() if s not in own)
         listed.append(Writing(access.loops, facts, _of_view(view)))
     choices: list[range] = []
@@ -159,7 +162,7 @@ def written(storage: Storage, writes: Sequence[Access], path: Sequence[Bool]) ->
     budget = [_STEPS, _RUNS]
     for chosen in product(*choices):
         values = {s: E.const(value) for s, value in zip(symbols, chosen, strict=True)}
-        missing = first_missing(total, listed, values, budget)
+        missing = first_missing(total, listed, {**sizes, **values}, budget)
         if missing is None:
             return None
         if missing < total:
@@ -182,7 +185,7 @@ def _of_view(view: View) -> Callable[[E.Substitution], Grid]:
         start, steps, step = 0, {axis.symbol: 0 for axis in view.axes}, 1
         counts = {axis.symbol: number(put.expr(axis.size)) for axis in view.axes}
         for extent, coord in reversed(list(zip(view.frame, view.coords, strict=True))):
-            coord = put.expr(coord)
+            extent, coord = put.expr(extent), put.expr(coord)
             first = rest = zero.expr(coord)
             low = high = number(first)
             for axis in view.axes:

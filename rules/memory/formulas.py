@@ -22,6 +22,11 @@ _CONJUNCTS = 4
 
 def pinned(trace: Trace) -> E.Substitution:
     """The sizes that the kernel demands to be a number."""
+    return E.Substitution(dict(numbers_of(trace)))
+
+
+def numbers_of(trace: Trace) -> dict[E.Sym, Expr]:
+    """The numbers that the kernel demands some sizes to be."""
     found: dict[E.Sym, Expr] = {}
     for item in trace.assumptions:
         for fact in conjuncts(item.condition):
@@ -29,7 +34,7 @@ def pinned(trace: Trace) -> E.Substitution:
                 [(atoms, factor)] = fact.expr.terms
                 if len(atoms) == 1 and isinstance(atoms[0], E.Sym) and abs(factor) == 1:
                     found[atoms[0]] = E.const(-factor * fact.expr.const)
-    return E.Substitution(found)
+    return found
 
 
 class Ranges:

@@ -12,7 +12,7 @@ from rules.beta1 import TWINS
 from rules.memory import counted, examples
 from rules.memory.cases import Copy, contains, copy, covered_point, dominates
 from rules.memory.defined import Flow
-from rules.memory.formulas import pinned
+from rules.memory.formulas import numbers_of, pinned
 from rules.memory.reading import Read, Write, regions
 from rules.memory.relief import Relief
 from rules.memory.runtime import covered_there
@@ -487,7 +487,8 @@ def _filled(
     known = table.assumed(table.last).also((*path, *inside), ())
     predicate, exact, blame = covered_point(ways(), view, point, known)
     if not exact and predicate is not E.TRUE and not any(part.partial for part in parts):
-        found = counted.written(view.storage, [part.access for part in parts], path)
+        sizes = numbers_of(table.trace)
+        found = counted.written(view.storage, [part.access for part in parts], path, sizes)
         if found is not None:
             return found, True, None
     if partial is not None and predicate is not E.TRUE:
