@@ -182,6 +182,14 @@ def test_a_kernel_of_the_older_form_writes_its_parameters() -> None:
     assert (told.severity, told.facts) == ("note", ("B26", "E09"))
 
 
+@pytest.mark.parametrize(("use", "severity"), [("line[...]", "error"), ("line", "note")])
+def test_a_tile_is_looked_at_where_it_is_used(use: str, severity: str) -> None:
+    made = "    line = nl.ndarray((96,), dtype=nl.float32, buffer=nl.sbuf)\n"
+    text = f"{HEAD}{KERNEL}{made}    {use} = nl.load(x[0:96, 0])\n    nl.store(out, tile)\n"
+    [told] = [d for d in analyze_source(text).diagnostics if d.rule == "tile-rank"]
+    assert told.severity == severity
+
+
 @pytest.mark.parametrize("op", ["tile - tile", "-tile", "tile < 3.0"])
 def test_tiles_have_no_operators_since_beta_1(op: str) -> None:
     text = f"{HEAD}{KERNEL}    nl.store(out, {op})\n    return out\n".replace("neuronxcc.", "")

@@ -33,6 +33,8 @@ class Generation(Struct, frozen=True, kw_only=True):
     scoped: bool = False
     #: where a kernel places tiles by hand, its tensors in HBM are its outputs
     only_outputs_placed: bool = False
+    #: a tensor is looked at where it is used: one that is not may have a shape that no tile has
+    looks_at_uses: bool = False
     #: the fact that says that what nothing has written is undefined
     undefined: str = ""
 

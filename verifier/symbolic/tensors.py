@@ -193,6 +193,8 @@ class Storage(Struct, eq=False):
     marks: Mapping[Mark, object] = msgspec.field(default_factory=dict)
     argument_spans: Mapping[str, Span] = msgspec.field(default_factory=dict)
     returned: bool = False
+    #: nothing uses it, and nobody looks at it then
+    idle: bool = False
     #: the place in program order behind which it is not there any more: its maker has ended
     until: int | None = None
 

@@ -94,7 +94,7 @@ def _tile_rank(storage: Storage, target: Target) -> Iterator[Check]:
         "P02",
         *(("OQ42",) if single else ()),
         values=((f"rank of {name}", E.const(rank)),),
-        severity="warning" if single else None,
+        severity="note" if storage.idle else "warning" if single else None,
         help=("give the tile a second axis: (1, n) for one partition, (n, 1) for one column",),
     )
 
@@ -129,7 +129,8 @@ register(
         summary="an on-chip tile has a partition axis and a free axis",
         reason=(
             "A tile on chip is addressed by partition and by position within the partition. A "
-            "one-dimensional shape says nothing about the second, and the compiler rejects it."
+            "one-dimensional shape says nothing about the second, and the compiler rejects it; "
+            "that of Beta 1 where such a tile is used."
         ),
         facts=("P02", "OQ42"),
         on=On.STORAGE,

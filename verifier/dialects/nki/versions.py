@@ -23,6 +23,7 @@ def _generation(name: str) -> Generation:
         earlier=GENERATIONS[: GENERATIONS.index(name)],
         hbm_returned=before_0_3,  # NKI-B18, NKI-M060
         declares_updates=beta1,  # NKI-B26
+        looks_at_uses=beta1,  # NKI-P02: a rank that does not do is told where it is indexed
         scoped=beta1,  # NKI-B21, NKI-E25
         only_outputs_placed=beta1,  # NKI-B13
         reorders=beta1,  # NKI-LP02: `affine_range`

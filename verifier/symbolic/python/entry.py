@@ -59,7 +59,7 @@ from verifier.symbolic.python.returned import Returned
 from verifier.symbolic.python.sizes import Named, named
 from verifier.symbolic.python.tied import tie_tensors
 from verifier.symbolic.python.vm import VM, Awaited
-from verifier.symbolic.trace import LATE, AssumptionKind, Trace
+from verifier.symbolic.trace import LATE, AssumptionKind, LedgerKind, Trace
 from verifier.symbolic.values import ApiRef, BufferValue, Enumerator, Guarded, Opaque
 
 
@@ -164,6 +164,15 @@ def interpreted(
     return _finished(entry)
 
 
+def _find_idle(trace: Trace) -> None:
+    """Mark the tensors of a kernel that no call takes and that it does not return."""
+    if trace.dies or trace.unmodelled or any(e.kind is LedgerKind.SKIPPED for e in trace.ledger):
+        return  # what is not followed may use anything
+    taken = {id(v.storage) for op in trace.operations for _, v in (*op.reads, *op.writes)}
+    for storage in trace.storages:
+        storage.idle = not storage.returned and id(storage) not in taken
+
+
 def _finished(entry: _Entry) -> Run:
     """What a run has come to."""
     vm, trace, inputs = entry.vm, entry.vm.trace, entry.vm.inputs
@@ -182,6 +191,8 @@ def _finished(entry: _Entry) -> Run:
     for _, views, _ in trace.returns:
         for view in views:
             view.storage.returned = True
+    if trace.generation.looks_at_uses:
+        _find_idle(trace)
     trace.storages.extend(inputs.storages)
     trace.opaque_return = entry.opaque or ended is not None
     found = _ranks(vm)
