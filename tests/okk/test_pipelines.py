@@ -77,4 +77,4 @@ def test_places_in_turn_demand_what_each_of_them_has_room_for(
     path.write_text(IN_TURN, encoding="utf-8")
     main(["check", str(path), "--no-cache", "--isolated", "--format", "concise"])
     said = capsys.readouterr().out
-    assert "exactly when rows <= 1365 and (blocks <= 1 or rows <= 1024)" in said
+    assert "exactly when rows <= 1365 and (blocks == 1 or rows <= 1024)" in said
