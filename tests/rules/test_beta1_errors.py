@@ -182,6 +182,11 @@ def test_a_kernel_of_the_older_form_writes_its_parameters() -> None:
     assert (told.severity, told.facts) == ("note", ("B26", "E09"))
 
 
+def test_the_compiler_splits_what_the_vector_engine_transposes() -> None:
+    turned = "nl.store(out, nisa.nc_transpose(nisa.nc_transpose({}, engine=nisa.engine.vector)))"
+    assert found(turned.format("tile")) == set()
+
+
 @pytest.mark.parametrize(("use", "severity"), [("line[...]", "error"), ("line", "note")])
 def test_a_tile_is_looked_at_where_it_is_used(use: str, severity: str) -> None:
     made = "    line = nl.ndarray((96,), dtype=nl.float32, buffer=nl.sbuf)\n"

@@ -112,8 +112,8 @@ def _transpose_size(op: Operation, target: Target) -> Iterator[Check]:
     data = op.view("data")
     if data is None:
         return
-    engine = _transpose_engine(op)
-    if engine is Engine.VECTOR:
+    vector = _transpose_engine(op) is Engine.VECTOR and not op.generation.fits_tiles
+    if vector:
         limit, fact = target.transpose_vector_max, "TRN03"
         message = "the Vector Engine transposes blocks of at most 32 by 32"
     else:
@@ -128,7 +128,7 @@ def _transpose_size(op: Operation, target: Target) -> Iterator[Check]:
         fact,
         values=(("partitions of data", data.partitions), ("data free size", data.free)),
         help=("transpose on the Tensor Engine, with a PSUM tile as dst",)
-        if engine is Engine.VECTOR
+        if vector
         else (f"transpose blocks of {limit} by {limit}",),
     )
 
@@ -142,7 +142,9 @@ register(
         reason=(
             "The Tensor Engine transposes by passing a tile through its array of 128 by 128. The "
             "Vector Engine exchanges rows and columns within blocks of 32 by 32. Which one runs "
-            "depends on engine= and on where dst lies: the Tensor Engine cannot write SBUF."
+            "depends on engine= and on where dst lies: the Tensor Engine cannot write SBUF. The "
+            "compiler of Beta 1 makes several transpositions of what is larger than a block of the "
+            "Vector Engine, up to 128 by 128."
         ),
         facts=("TRN02", "TRN03", "TRN07"),
         on=On.OPERATION,
