@@ -18,6 +18,7 @@ BLOCK = 64
 (ROWS, _), COLUMNS = (7, 2), pl.constexpr(9)
 WRAPPED = pl.constexpr(64)
 SHAPE = (1, 50, 1, 70)
+OPTIONS = {{"rows": 50}}
 again = pl.static_range
 counted = range
 
@@ -131,6 +132,10 @@ def test_functions_of_python(tmp_path: Path, body: str, compiled: bool) -> None:
         ("a = x.shape[3]", False),
         ("n, c, h, w = x.shape", False),
         ("kind = x.dtype", True),
+        ("a = x.rows", False),
+        ("a = x.view", False),
+        ("a = OPTIONS['rows']", False),
+        ("if [m]:\n    pl.tiu.fadd(x, x, 1.0)", False),
     ],
 )
 def test_assignments(tmp_path: Path, body: str, compiled: bool) -> None:

@@ -212,6 +212,30 @@ def test_library_helpers_are_followed(tmp_path: Path) -> None:
     assert kernel.status == "verified" and kernel.calls.unmodelled == ()
 
 
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        ("pl.tiu.move(None, a)", "takes a tensor as `dst`, None is given"),
+        ("pl.tiu.move(b, 3)", "takes a tensor as `src`, a number is given"),
+        ("pl.tiu.fmul(b, a, None)", "takes a tensor or a number as `src1`, None is given"),
+        ("pl.tiu.fmul(b, a, [2.0])", "takes a tensor or a number as `src1`, a list is given"),
+        (
+            "pl.tiu.shift(b, a, shift=pl.int8)",
+            "takes a tensor or a number as `shift`, a dtype is given",
+        ),
+        ("pl.make_tensor([2, 12, 5, 7], 'fp32')", "takes a dtype as `dtype`, a text is given"),
+        ("pl.gtensor([2, 12, 5, 7], 2, src_ptr)", "takes a mode as `mem`, a number is given"),
+        ("pl.tiu.fmul(b, a, True)", ""),
+        ("pl.tiu.fmul(b, a, 2)", ""),
+    ],
+)
+def test_arguments_of_another_kind(tmp_path: Path, call: str, message: str) -> None:
+    shape = "[2, 12, 5, 7]"
+    text = KERNEL.format(a="float32", b="float32", shape=shape, statement=call)
+    found = [d for d in check(tmp_path, text).diagnostics if d.rule == "ppl-signature"]
+    assert [str(d).count(message) > 0 for d in found] == ([True] if message else [])
+
+
 @pytest.mark.parametrize("call", ["pl.tiu.fmul(b, a)", "pl.tiu.fmul(b, a, c, c)"])
 def test_calls_that_fit_no_signature(tmp_path: Path, call: str) -> None:
     found = judged(tmp_path, call)

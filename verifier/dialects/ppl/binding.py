@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import difflib
+from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from verifier.dialects.binding import Bound, assigned, bound, literal
-from verifier.dialects.ppl import names, parameters, trailing
+from verifier.dialects.ppl import names, parameters, trailing, wrapped
 from verifier.dialects.ppl.compiling import is_constant_argument
 from verifier.dialects.ppl.isa import signature
 from verifier.dialects.ppl.trailing import Given
 from verifier.dialects.signature import Parameter, Signature
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
-from verifier.symbolic.expr import Expr
+from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.instruction import Instruction
 from verifier.symbolic.machine import Arg, Call, Machine
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.roles import Takes
 from verifier.symbolic.tensors import DType, View
-from verifier.symbolic.values import Enumerator
+from verifier.symbolic.values import Enumerator, Ratio
 
 SIGNATURE_RULE = "ppl-signature"
 
@@ -108,7 +109,8 @@ def _left_out(instruction: Instruction, known: Signature, call: Call) -> bool:
     if first in named:
         return False
     needed = {p.name for p in known.positional if p.default is None and _is_operand(instruction, p)}
-    given = [argument for argument in call.args if _is_data(argument.value)]
+    plain = all(_is_operand(instruction, p) for p in known.positional)
+    given = [argument for argument in call.args if plain or _is_data(argument.value)]
     return len(given) + len(named & needed) < len(needed)
 
 
@@ -133,8 +135,32 @@ def default_value(text: str) -> object:
 def fits(machine: Machine, name: str, call: Call) -> None:
     """Whether a call of a function without a description has the arguments that it takes."""
     known = parameters.of(name)
-    if known is not None:
-        assigned(known, call, _Faults(machine, None, known, call))
+    if known is None:
+        return
+    for parameter, argument in assigned(known, call, _Faults(machine, None, known, call)).items():
+        wanted = parameters.OBJECTS.get(parameter)
+        if wanted is not None and argument.value is not None:
+            taken(machine, call.text, parameter, wanted, argument.span, argument.value)
+
+
+_NUMBER: Final = "a number"
+
+
+def taken(
+    machine: Machine, text: str, parameter: str, wanted: str, span: Span, value: object
+) -> bool:
+    """Whether a function may take an argument; what it certainly does not take is reported."""
+    number = isinstance(value, (Expr, Bool, bool, int, float, Ratio))
+    given = _NUMBER if number else wrapped.held(value)
+    if not given or not wanted or given == wanted or (number and wanted.endswith(_NUMBER)):
+        return True
+    report(
+        machine,
+        span,
+        f"`{parameter}` is {wanted}",
+        f"`{text}` takes {wanted} as `{parameter}`, {given} is given",
+    )
+    return False
 
 
 class _Faults(Struct, frozen=True):

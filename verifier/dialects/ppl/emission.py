@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from msgspec.structs import replace
 
 from verifier.dialects.binding import Bound, is_known
-from verifier.dialects.ppl.binding import spoken
+from verifier.dialects.ppl.binding import spoken, taken
 from verifier.dialects.ppl.isa.shared import Joined
 from verifier.dialects.ppl.tensors import box
 from verifier.dialects.signature import Parameter
@@ -17,6 +19,13 @@ from verifier.symbolic.roles import Elements, Role, Takes
 from verifier.symbolic.tensors import Mark, Operand, StorageKind, View
 from verifier.symbolic.trace import LedgerKind, Operation
 from verifier.symbolic.values import Opaque, Ref
+
+_WANTED: Final = {
+    Takes.TILE: "a tensor",
+    Takes.TENSOR_OR_NUMBER: "a tensor or a number",
+    Takes.FLAG: "a number",
+    Takes.INTEGER: "a number",
+}
 
 
 def accessed(view: View) -> View:
@@ -31,8 +40,12 @@ def perform(machine: Machine, instruction: Instruction, bound: Bound, call: Call
         r.name: r for r in instruction.roles if r.takes in (Takes.TILE, Takes.TENSOR_OR_NUMBER)
     }
     for parameter in bound.signature.parameters:
-        operand, role = operands.get(parameter.name), tensors.get(parameter.name)
-        if operand is not None and role is not None and _lost(role, parameter, operand):
+        operand, role = operands.get(parameter.name), instruction.role(parameter.name)
+        if operand is None or role is None:
+            continue
+        if _unfit(machine, role, parameter, operand, call):
+            return Opaque(f"the result of {call.text} with what it does not take")
+        if role.name in tensors and _lost(role, parameter, operand):
             lost = f"an operand of `{call.text}` is not followed"
             machine.approximate(LedgerKind.OPAQUE, lost, call.span)
             machine.unmodelled(instruction.name, call.span, lost)
@@ -80,6 +93,28 @@ def _plain(machine: Machine, role: Role | None, operand: Operand) -> Operand:
     if value is None and operand.value is not None:
         value = operand.value
     return replace(operand, value=value, known=is_known(value))
+
+
+def _unfit(
+    machine: Machine, role: Role, parameter: Parameter, operand: Operand, call: Call
+) -> bool:
+    """Whether an argument is for certain none that the function takes, which is reported."""
+    if operand.value is None and (
+        parameter.default == "None"
+        or not (role.takes is Takes.TILE or isinstance(role.shape, Elements))
+    ):
+        return False
+    name, wanted = parameter.name, _wanted(role)
+    return not taken(machine, call.text, name, wanted, operand.span, operand.value)
+
+
+def _wanted(role: Role) -> str:
+    """What the front end takes for a parameter; empty: it asks nothing."""
+    if role.takes is Takes.PLAIN:
+        return "" if role.barred is None else "a mode"
+    if role.takes is Takes.INTEGER and role.count is not None:
+        return ""
+    return _WANTED.get(role.takes, "")
 
 
 def _lost(role: Role, parameter: Parameter, operand: Operand) -> bool:

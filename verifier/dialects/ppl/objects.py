@@ -18,9 +18,9 @@ from verifier.hardware import dtypes as dt
 from verifier.source import ir
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
-from verifier.symbolic.python.heap import UNBOUND
+from verifier.symbolic.python.heap import UNBOUND, DictBox
 from verifier.symbolic.python.inputs import InputKind, Parameter
-from verifier.symbolic.python.model import Builtin, Class, Function
+from verifier.symbolic.python.model import Builtin, Class, Function, TensorMethod
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.tensors import DType, View
 from verifier.symbolic.values import (
@@ -182,6 +182,14 @@ def is_listed(vm: VM, node: ir.Expr) -> bool:
     return isinstance(node, (ir.ListExpr, ir.TupleExpr))
 
 
+def is_dict(vm: VM, node: ir.Expr) -> bool:
+    """Whether it is a name of the file for a dict."""
+    if not isinstance(node, ir.Name) or node.id in vm.scope().local:
+        return False
+    value = vm.eval(node)
+    return isinstance(value, Ref) and isinstance(vm.box(value), DictBox)
+
+
 def type_of(value: object) -> type | None:
     """Of a number; None: it is none, or nobody knows."""
     if isinstance(value, (bool, Bool)):
@@ -199,7 +207,7 @@ def no_value(value: object) -> str:
     """What cannot be assigned to a name."""
     if isinstance(value, Enumerator) and value.kind != "dtype":
         return f"`pl.{value.name}` as the value of a name"
-    if isinstance(value, (Function, Builtin, Class, ModuleRef, ApiRef)):
+    if isinstance(value, (Function, Builtin, Class, ModuleRef, ApiRef, TensorMethod)):
         return "a function as the value of a name"
     if is_beyond(value):
         return "a number that 64 bits do not hold"

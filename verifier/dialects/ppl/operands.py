@@ -282,6 +282,10 @@ def _item(vm: VM, node: ir.Subscript) -> None:
     if not objects.is_listed(vm, node.value):
         return
     index = node.index
+    if objects.is_dict(vm, node.value):
+        if isinstance(index, ir.Const):
+            _end(vm, E.FALSE, node.span, "an item of a dict by a constant", "give it a name")
+        return
     bounds = (index.lower, index.upper, index.step) if isinstance(index, ir.SliceExpr) else (index,)
     for each in bounds:
         if each is not None and not objects.is_number(vm, each):
@@ -460,6 +464,8 @@ def _tested(vm: VM, test: ir.Expr) -> None:
         value = vm.eval(test)
     shown = {float: "a float", Ratio: "a float", str: "a text", tuple: "a tuple", Ref: "a list"}
     what = next((text for kind, text in shown.items() if isinstance(value, kind)), "")
+    if isinstance(test, ir.ListExpr):
+        _end(vm, E.FALSE, test.span, "a list as the test of an `if`")
     if what:
         _end(vm, E.not_(constant(vm, test)), test.span, f"{what} as the test of an `if`")
 

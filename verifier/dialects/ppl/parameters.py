@@ -54,6 +54,12 @@ _SIGNATURES: Final[dict[str, str]] = {
     "tensor.view": "shape=None, stride=None, dtype=None",
 }
 
+#: what parameters of those are objects of
+OBJECTS: Final = {
+    **dict.fromkeys(("dtype", "type"), "a dtype"),
+    **dict.fromkeys(("align_mode", "mem"), "a mode"),
+}
+
 
 def of(name: str) -> Signature | None:
     """The parameters of a function (``pl.cdiv``) or a method (``tensor.view``)."""
@@ -61,4 +67,4 @@ def of(name: str) -> Signature | None:
     return None if text is None else parse(name, "ppl", text)
 
 
-__all__ = ["OF_ONE", "of"]
+__all__ = ["OBJECTS", "OF_ONE", "of"]

@@ -100,7 +100,7 @@ def given(vm: VM, function: str, parameter: str, argument: Span, value: object) 
     table = _AS_IT_IS.get(function, {})
     kept = (*kept, *table.get(parameter, ()), *table.get("", ()))
     for guard, each in _cases(value):
-        what = _holds(each)
+        what = held(each)
         if what in kept and is_wrapped(vm, argument):
             help = "leave it out" if what == _NONE else _NAMED
             shown = f"`{parameter}`" if parameter else "an argument"
@@ -121,7 +121,7 @@ def given_all(vm: VM, function: str, call: Call) -> None:
 def sealed(vm: VM, node: ir.Expr) -> str:
     """What a constant holds that is no number; empty: it is no such constant for certain."""
     if isinstance(node, ir.Const):
-        return _holds(node.value)
+        return held(node.value)
     if not isinstance(node, ir.Name):
         return ""
     what = _of_name(vm, node)
@@ -138,7 +138,7 @@ def plain(vm: VM, node: ir.Expr) -> str:
     if isinstance(node, ir.Attribute) and isinstance(node.value, ir.Name):
         # a name of the language, or the type of a tensor
         value = vm.eval(node) if node.value.id not in vm.scope().local else None
-        return _holds(value) if isinstance(value, (DType, Enumerator)) else ""
+        return held(value) if isinstance(value, (DType, Enumerator)) else ""
     return ""
 
 
@@ -147,7 +147,7 @@ def _of_name(vm: VM, node: ir.Name) -> str:
         value = vm.scope().names.get(node.id, UNBOUND)
     else:
         value = vm.eval(node)
-    found = {_holds(each) for _, each in _cases(value)}
+    found = {held(each) for _, each in _cases(value)}
     return found.pop() if len(found) == 1 else ""
 
 
@@ -189,7 +189,8 @@ def _is_number(vm: VM, node: ir.Expr) -> bool:
     return isinstance(node, ir.UnaryOp) and _is_number(vm, node.operand)
 
 
-def _holds(value: object) -> str:
+def held(value: object) -> str:
+    """What a value is that is no number; empty: it is none of these."""
     if value is None:
         return _NONE
     if isinstance(value, (Ref, tuple)):
@@ -221,4 +222,4 @@ def _end(vm: VM, span: Span, what: str, help: str = "", fine: Bool = E.FALSE) ->
     rejected(vm, fine, span, text, message, "PPL-C05", (help,) if help else ())
 
 
-__all__ = ["before", "given", "given_all", "plain", "returned", "sealed", "taken_apart"]
+__all__ = ["before", "given", "given_all", "held", "plain", "returned", "sealed", "taken_apart"]
