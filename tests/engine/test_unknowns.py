@@ -10,6 +10,7 @@ import pytest
 from msgspec import to_builtins
 
 from tests.engine.test_nested import HEAD, check
+from verifier.engine import analyze_source
 
 SYMBOL = re.compile(r"[A-Za-z_]#\d")
 
@@ -100,3 +101,10 @@ def test_what_is_nested_too_deep_is_no_syntax_error(tmp_path: Path, value: str) 
     assert [kernel.status for kernel in result.kernels] == ["unknown"] and not result.errors
     [reason] = result.kernels[0].reasons
     assert reason.message == "source is nested more than 400 levels deep" and reason.line > 1
+
+
+def test_what_is_returned_is_named() -> None:
+    text = "import nki\nfrom kernels import mean\n@nki.jit\ndef run(x):\n    return mean(x)\n"
+    [kernel] = analyze_source(text).kernels
+    [reason] = kernel.reasons
+    assert "`mean` of `kernels`, which is not found" in reason.message

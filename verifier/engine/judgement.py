@@ -387,7 +387,7 @@ def _reasons(run: Run) -> list[report.Reason]:
         out.append(report.Reason(run.ended[1].path, run.ended[1].line, run.ended[0]))
     if run.opaque_return:
         span = run.trace.span
-        out.append(report.Reason(span.path, span.line, "a returned value is not followed"))
+        out.append(report.Reason(span.path, span.line, run.opaque_return))
     return out
 
 

@@ -101,8 +101,8 @@ class Run(Struct):
     ranks: dict[str, int]
     ended: tuple[str, Span] | None
     inputs: Inputs
-    #: what sequences of returned values could not be seen through
-    opaque_return: bool = False
+    #: why not all of what is returned could be looked into
+    opaque_return: str = ""
     #: statements that were interpreted: how far it came
     steps: int = 0
     #: the kernel's own names for the sizes of its inputs
@@ -194,7 +194,7 @@ def _finished(entry: _Entry) -> Run:
     if trace.generation.looks_at_uses:
         _find_idle(trace)
     trace.storages.extend(inputs.storages)
-    trace.opaque_return = entry.opaque or ended is not None
+    trace.opaque_return = bool(entry.opaque) or ended is not None
     found = _ranks(vm)
     return Run(trace, vm.checks, found, ended, inputs, entry.opaque, vm.steps, entry.sizes, late)
 
@@ -248,7 +248,7 @@ class _Entry:
     def __init__(self, vm: VM, request: Request) -> None:
         self.vm = vm
         self.request = request
-        self.opaque = False
+        self.opaque = ""
         self.entered = False
         self.sizes: dict[Sym, Named] = {}
         #: why the run ended early, and where; whether it came to its end
@@ -381,7 +381,7 @@ class _Entry:
         for guard, value in vm.cases(escape.value):
             with vm.guarded(guard):
                 found = Returned(vm, place).of(value)
-                self.opaque = self.opaque or not found.seen
+                self.opaque = self.opaque or found.unseen
                 vm.trace.elements.update(found.elements)
                 for under, views in (found.views or {E.TRUE: []}).items():
                     with vm.guarded(under):

@@ -28,14 +28,14 @@ _MOST: Final = 4096
 class Returned(Struct):
     """Looks into a returned value: its tensors, each under the condition that it is one of them.
 
-    ``seen``: all of the value could be looked into. ``elements``: of indices of sequences of any
-    length how many elements these have; their tensors are told apart by the index.
+    ``unseen``: why not all of the value could be looked into. ``elements``: of indices of sequences
+    of any length how many elements these have; their tensors are told apart by the index.
     """
 
     vm: VM
     span: Span
     views: dict[Bool, list[View]] = field(default_factory=dict)
-    seen: bool = True
+    unseen: str = ""
     elements: dict[Sym, Expr] = field(default_factory=dict)
 
     def of(self, value: object) -> Returned:
@@ -55,7 +55,8 @@ class Returned(Struct):
                 if item.kind in (None, InputKind.TENSOR):  # what is only handed back is a tensor
                     self._add(under, ranks.tensor(vm, item, self.span))
             elif isinstance(item, Opaque):
-                self.seen = self.seen and vm.kind(item).tensorless
+                if not vm.kind(item).tensorless:
+                    self.unseen = self.unseen or f"what is returned is not followed: {item.reason}"
             elif isinstance(item, Ref):
                 if item.id not in visited:
                     visited.add(item.id)
@@ -64,7 +65,7 @@ class Returned(Struct):
                 stack.extend((E.and_(under, guard), part) for guard, part in vm.cases(item))
             elif isinstance(item, tuple):
                 stack.extend((under, part) for part in item)
-        self.seen = False
+        self.unseen = self.unseen or "what is returned is not followed"
         return self
 
     def _add(self, under: Bool, view: View) -> None:
