@@ -189,6 +189,9 @@ def _worked(
     # before forking: the workers share what this imports
     from verifier.engine import analyze_file  # noqa: F401
 
+    if jobs > 1 and len(requests) > 1:
+        from verifier.source import lowering  # noqa: F401
+
     # Terms live as long as their kernel's analysis: to look for garbage often is wasted.
     gc.freeze()
     gc.set_threshold(400_000, 20, 50)

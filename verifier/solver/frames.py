@@ -398,9 +398,14 @@ def _fitting(sym: E.Sym, about: Sequence[Bool], values: range) -> tuple[int, ...
 
 def _product(x: tuple[Bound, Bound], y: tuple[Bound, Bound]) -> tuple[Bound, Bound]:
     (a, b), (c, d) = x, y
-    if a is not None and b is not None and c is not None and d is not None:
-        corners = (a * c, a * d, b * c, b * d)
-        return min(corners), max(corners)
-    if a is not None and a >= 0 and c is not None and c >= 0:
-        return a * c, (b * d if b is not None and d is not None else None)
-    return None, None
+    if a is None or c is None:
+        return None, None
+    if a >= 0 and c >= 0:  # as most are
+        if b is None or d is None:
+            return a * c, None
+        if a <= b and c <= d:
+            return a * c, b * d
+    if b is None or d is None:
+        return None, None
+    corners = (a * c, a * d, b * c, b * d)
+    return min(corners), max(corners)

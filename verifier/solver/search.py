@@ -7,9 +7,10 @@ broken counts for more and more. Deterministic: the number of facts looked at is
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
-from types import CodeType
+from types import CodeType, FunctionType
 
 from verifier.solver import terms
 from verifier.symbolic import expr as E
@@ -32,6 +33,8 @@ _LONG = 400
 _CALLED = "(v, m)"
 #: texts whose code is kept
 _KEPT = 4096
+#: a symbol in a text, or the name of a flag, which may look like one
+_SYMBOL = re.compile(r"""v\[(\d+)\]|'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""")
 #: what a term without a value raises
 _UNDEFINED = (ZeroDivisionError, KeyError, RecursionError, E.EvaluationError)
 
@@ -386,9 +389,36 @@ def _power(base: int, exponent: int) -> int:
 
 
 @lru_cache(maxsize=_KEPT)
-def _compiled(text: str, mode: str) -> CodeType:
-    """The code of a text: symbols of small numbers are compared alike in one kernel and another."""
-    return compile(text, "<search>", mode)
+def _compiled(text: str) -> CodeType:
+    """The code of definitions."""
+    return compile(text, "<search>", "exec")
+
+
+@lru_cache(maxsize=_KEPT)
+def _body(text: str) -> CodeType:
+    """The code of a function of values that gives what a text comes to."""
+    whole = compile(f"lambda v: {text}", "<search>", "eval")
+    return next(code for code in whole.co_consts if isinstance(code, CodeType))
+
+
+def _function(text: str, scope: dict[str, Function]) -> Function:
+    """A text as a function of values.
+
+    One kernel compares the same as another, of symbols with other numbers: what is compiled has
+    none of these, and they are put in place in its constants.
+    """
+    places: dict[str, str] = {}
+
+    def placed(found: re.Match[str]) -> str:
+        number: str | None = found[1]
+        if number is None:
+            return found[0]
+        return f"v[{places.setdefault(number, f'#{len(places)}')!r}]"
+
+    code = _body(_SYMBOL.sub(placed, text))
+    numbers = {place: int(number) for number, place in places.items()}
+    constants = [numbers.get(c, c) if isinstance(c, str) else c for c in code.co_consts]
+    return FunctionType(code.replace(co_consts=tuple(constants)), scope)
 
 
 class _Writer:
@@ -407,13 +437,12 @@ class _Writer:
         """The value of a term as a function of values."""
         text = self._formula(term) if isinstance(term, Bool) else self._integer(term)
         if _CALLED not in text:
-            made: Function = eval(_compiled(f"lambda v: {text}", "eval"), self._scope)
-            return made
+            return _function(text, self._scope)
         self._define(f"def function(v, m={{}}): m.clear(); return {text}")
         return self._scope["function"]
 
     def _define(self, text: str) -> None:
-        exec(_compiled(text, "exec"), self._scope)
+        exec(_compiled(text), self._scope)
 
     def _part(self, part: Atom | Bool, write: Callable[[], str]) -> str:
         found = self._texts.get(part)

@@ -126,7 +126,8 @@ def _features(tree: ast.AST, package: str, known: Imported) -> Features:
     uses: set[Use] = set()
     mentioned: set[str] = set()
     members: set[str] = set()
-    for node in nodes.walk(tree):
+    every = nodes.walk(tree)
+    for node in every:
         if isinstance(node, ast.Call):
             name = canonical(node.func, aliases)
             if name is not None:
@@ -151,7 +152,7 @@ def _features(tree: ast.AST, package: str, known: Imported) -> Features:
         frozenset(uses),
         frozenset(mentioned),
         frozenset(members),
-        frozenset(_perhaps(tree, aliases) - members),
+        frozenset(_perhaps(every, aliases) - members),
     )
 
 
@@ -197,19 +198,19 @@ def _viewed(node: ast.expr) -> ast.expr:
             return node
 
 
-def _perhaps(tree: ast.AST, aliases: Collection[str]) -> set[str]:
+def _perhaps(every: Sequence[ast.AST], aliases: Collection[str]) -> set[str]:
     """What is asked of what may be a tensor: no class of the file has a thing of that name, and
     what it is asked of is no object that the file makes of another class."""
     asked = {
         node.attr
-        for node in nodes.walk(tree)
+        for node in every
         if isinstance(node, ast.Attribute)
         and not (isinstance(node.value, ast.Name) and node.value.id in aliases)
         and not _is_object(_viewed(node.value))
     }
     own = {
         part.name
-        for node in nodes.walk(tree)
+        for node in every
         if isinstance(node, ast.ClassDef)
         for part in node.body
         if isinstance(part, ast.FunctionDef)
