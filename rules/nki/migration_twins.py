@@ -201,8 +201,8 @@ CALLS: Final = (
     _returned("M019", "dma_transpose(src=t)"),
     Twin(
         "NKI-M028",
-        _text("pass", "beta1", above='@nki.jit(mode="trace")\ndef helper(t):\n    pass'),
-        _text("pass", "beta1", above="def helper(t):\n    pass"),
+        _text("helper(t)", "beta1", above='@nki.jit(mode="trace")\ndef helper(t):\n    pass'),
+        _text("helper(t)", "beta1", above="def helper(t):\n    pass"),
         "beta1",
         _TARGET,
         _LATEST,
@@ -276,6 +276,14 @@ CALLS: Final = (
     Twin(
         "NKI-M068",
         _text("pass", "0.3", decorator='@nki.jit(mode="jax")'),
+        _text("pass", "0.3"),
+        "0.3",
+        _TARGET,
+        _LATEST,
+    ),
+    Twin(
+        "NKI-M068",
+        _text("pass", "0.3", decorator='@nki.jit(mode="trace")'),
         _text("pass", "0.3"),
         "0.3",
         _TARGET,

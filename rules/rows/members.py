@@ -25,6 +25,7 @@ ROWS: Final = (
     _copied("G12", "a_t.{{permute((0, 1))||reshape((96, 40))}}", "0.3"),
     _copied("G12", "a_t{{.slice(1, 0, 40)||[:, 0:40]}}", "0.4"),
     _removed("G12", "more = a_t.{{expand_dim(2)||reshape((96, 40, 1))}}", "0.4"),
+    _removed("G12", "more = a_t.{{reinterpret_cast||view}}(nl.int32)", "0.4"),
     _removed("M114", "same = a_t.{{is_contiguous()||get_pattern()}}", "0.4"),
     _removed("M104", "op = nl.{{abs_max||maximum}}", "0.3", "trn3"),
     Row(

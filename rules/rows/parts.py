@@ -451,6 +451,22 @@ ALONE: Final = (
         "0.6",
         "trn3",
     ),
+    Row(
+        "api-removed",
+        "L55",
+        INPUT,
+        RESULT,
+        "{{a_t += a_t||pass}}\nnisa.tensor_copy(dst=r, src=a_t)",
+        "0.2",
+    ),
+    Row(
+        "api-removed",
+        "L55",
+        INPUT,
+        RESULT,
+        "{{a_t[:, 0:8] *= 2.0||pass}}\nnisa.tensor_copy(dst=r, src=a_t)",
+        "0.6",
+    ),
 )
 
 ROWS: Final = (*ALONE, *DESCRIPTORS, *COMMANDS, *VIEWS, *RANKS, *SUMS)

@@ -457,6 +457,7 @@ def _pattern(machine: Machine, view: View, call: Call) -> object:
 METHODS: Final[dict[str, Method]] = {
     "reshape": _reshape,
     "view": _view,
+    "reinterpret_cast": _view,
     "broadcast_to": _broadcast_to,
     "broadcast": _broadcast,
     "permute": _permute,

@@ -195,7 +195,7 @@ MEMBERS: Final[Mapping[str, tuple[str, str]]] = {
     **dict.fromkeys(
         _words(
             "broadcast expand_dim flatten_dims indirect is_contiguous is_indirect permute "
-            "rearrange reshape_dim select slice squeeze_dim vector_select"
+            "rearrange reinterpret_cast reshape_dim select slice squeeze_dim vector_select"
         ),
         ("0.5", ""),
     ),

@@ -110,6 +110,11 @@ def store(
     """
     if machine.api == "beta1":
         beta1.assigned(machine, target, value, span)
+    elif op is not None and op not in _BINARY:
+        machine.unmodelled("assignment", span, f"`{op}=` on a tile is not followed")
+        return
+    elif op is not None:
+        no_operator(machine, f"{op}=", _BINARY[op], span)
     mask = _mask_of(value)
     overwritten(target)
     target = views.use(machine, target, mask, span)

@@ -22,8 +22,9 @@ def constructs(text: Text, visits: Visits, since: str, to: str) -> Iterator[Chan
     """What of the Python around the API has to change."""
     kernels = [n for n in ast.walk(text.tree) if isinstance(n, ast.FunctionDef) and _jit(text, n)]
     device = [n for n in ast.walk(text.tree) if isinstance(n, ast.FunctionDef) and _uses(text, n)]
+    called = _called(text, kernels)
     for function in kernels:
-        yield from _decorated(text, function, to)
+        yield from _decorated(text, function, to, called)
         if newer(to, "0.3"):
             yield from _keyword_only(text, function)
     if newer(to, "0.3"):
@@ -56,6 +57,23 @@ def _jit(text: Text, function: ast.FunctionDef) -> ast.expr | None:
     return None
 
 
+def _called(text: Text, kernels: list[ast.FunctionDef]) -> set[str]:
+    """The names of what kernels of the text call, and of what that calls."""
+    named = {n.name: n for n in ast.walk(text.tree) if isinstance(n, ast.FunctionDef)}
+    found: set[str] = set()
+    ahead: list[ast.FunctionDef] = list(kernels)
+    while ahead:
+        function = ahead.pop()
+        for node in (inner for statement in function.body for inner in ast.walk(statement)):
+            called = node.func if isinstance(node, ast.Call) else None
+            if not isinstance(called, ast.Name) or called.id in (*found, function.name):
+                continue
+            found.add(called.id)
+            if called.id in named:
+                ahead.append(named[called.id])
+    return found
+
+
 def _uses(text: Text, function: ast.FunctionDef) -> bool:
     """Whether a function uses the device."""
     return any(
@@ -68,7 +86,9 @@ def _uses(text: Text, function: ast.FunctionDef) -> bool:
 # ----------------------------------------------------------------------------- decorators
 
 
-def _decorated(text: Text, function: ast.FunctionDef, to: str) -> Iterator[Change]:
+def _decorated(
+    text: Text, function: ast.FunctionDef, to: str, called: set[str]
+) -> Iterator[Change]:
     decorator = _jit(text, function)
     if not isinstance(decorator, ast.Call) or text.name(decorator.func) != "jit":
         return
@@ -95,12 +115,15 @@ def _decorated(text: Text, function: ast.FunctionDef, to: str) -> Iterator[Chang
                 edits,
             )
         elif keyword.arg == "mode" and newer(to, "0.2"):
-            yield _mode(text, decorator, keyword, written, to)
+            yield _mode(text, decorator, keyword, written, function.name in called)
 
 
-def _mode(text: Text, decorator: ast.Call, keyword: ast.keyword, written: str, to: str) -> Change:
+def _mode(
+    text: Text, decorator: ast.Call, keyword: ast.keyword, written: str, called: bool
+) -> Change:
+    """``mode=`` of a decorator; one that traces what kernels call goes as a whole (NKI-M028)."""
     traced = isinstance(keyword.value, ast.Constant) and keyword.value.value == "trace"
-    if traced:  # a function that kernels call
+    if traced and called:
         line, end = text.start(decorator)[0], text.end(decorator)
         alone = text.lines[line - 1].strip().startswith("@") and line == end[0]
         alone = alone and not text.lines[line - 1][end[1] :].strip()
