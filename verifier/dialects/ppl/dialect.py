@@ -25,6 +25,7 @@ from verifier.hardware.engines import Engine
 from verifier.source import ir
 from verifier.source.ir import Span
 from verifier.source.project import Module
+from verifier.symbolic import absent
 from verifier.symbolic import expr as E
 from verifier.symbolic.dialect import GridAxis
 from verifier.symbolic.expr import Bool, Expr
@@ -102,6 +103,9 @@ class PplDialect(PlainDialect):
             call = sorted_call(machine, instruction, call)
         bound = bind(machine, instruction, call)
         if not bound.complete:
+            absent.writes(machine, call)
+            lost = f"`{call.text}` is called without its arguments"
+            machine.unmodelled(instruction.name, call.span, lost)
             return Opaque(f"the result of {call.text} without its arguments")
         self._inline(machine, instruction, call)
         if isinstance(machine, VM):

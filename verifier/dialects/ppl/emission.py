@@ -12,6 +12,7 @@ from verifier.dialects.ppl.isa.shared import Joined
 from verifier.dialects.ppl.tensors import box
 from verifier.dialects.signature import Parameter
 from verifier.source.ir import Span
+from verifier.symbolic import absent
 from verifier.symbolic import expr as E
 from verifier.symbolic.instruction import Instruction
 from verifier.symbolic.machine import Call, Machine
@@ -44,6 +45,9 @@ def perform(machine: Machine, instruction: Instruction, bound: Bound, call: Call
         if operand is None or role is None:
             continue
         if _unfit(machine, role, parameter, operand, call):
+            absent.writes(machine, call)
+            refused = f"`{call.text}` is given what it does not take"
+            machine.unmodelled(instruction.name, call.span, refused)
             return Opaque(f"the result of {call.text} with what it does not take")
         if role.name in tensors and _lost(role, parameter, operand):
             lost = f"an operand of `{call.text}` is not followed"
