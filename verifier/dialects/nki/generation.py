@@ -46,20 +46,13 @@ class Use(Struct, frozen=True):
     """A call of an API function by its canonical name.
 
     ``count``: how many arguments it gives by position; None: also what is not told (``*args``,
-    ``**options``). ``absent``: the keywords and places at which it gives None. ``numbers``: the
-    keywords to which it gives an integer.
+    ``**options``). ``absent``: the keywords and places at which it gives None.
     """
 
     name: str
     keywords: frozenset[str] = frozenset()
     count: int | None = None
     absent: frozenset[str | int] = frozenset()
-    numbers: frozenset[str] = frozenset()
-
-    def counts(self, signature: Signature) -> bool:
-        """Whether a number stands for a member of an enumeration (NKI-N05, NKI-M061)."""
-        members = {p.name for p in signature.parameters if _is_member(p.default or "")}
-        return not members.isdisjoint(self.numbers)
 
     def lacks(self, signature: Signature) -> bool:
         """Whether a parameter that has no default is left out, or given None for a tensor."""
@@ -232,19 +225,7 @@ def _use(name: str, call: ast.Call) -> Use:
     told = first == len(starred) and len(keywords) == len(call.keywords)
     absent: set[str | int] = {at for at in range(first) if _is_none(call.args[at])}
     absent |= {k.arg for k in call.keywords if k.arg is not None and _is_none(k.value)}
-    count = len(starred) if told else None
-    numbers = {k.arg for k in call.keywords if k.arg is not None and _is_integer(k.value)}
-    return Use(name, keywords, count, frozenset(absent), frozenset(numbers))
-
-
-def _is_integer(node: ast.expr) -> bool:
-    value = node.value if isinstance(node, ast.Constant) else None
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _is_member(default: str) -> bool:
-    """Whether a default is a member of an enumeration."""
-    return default.partition(".")[0] in names.ENUMS
+    return Use(name, keywords, len(starred) if told else None, frozenset(absent))
 
 
 def _is_none(node: ast.expr) -> bool:
@@ -376,8 +357,7 @@ def _rejections(features: Features, generation: str) -> int:
         unknown = {k for k in use.keywords if k not in signature.names}
         if generation == "0.2":
             unknown.discard("dtype")
-        numbered = newer(generation, "0.3") and use.counts(signature)
-        if unknown or numbered or use.lacks(signature):
+        if unknown or use.lacks(signature):
             count += 1
     called = {use.name for use in features.uses}
     for name in features.names:
