@@ -117,13 +117,12 @@ def _read_to_the_end(
 ) -> Check:
     """An input is read up to its last index along a dimension; ``end``: how far it is."""
     size = "its size" if reshaped else f"{name}.shape[{dimension}]"
-    named = f"the reshaped `{name}`" if reshaped else f"`{name}`"
     upto = operand(end) if end is not None else "the last whole tile"
     return Check(
         predicate=E.FALSE,
         span=span,
         text=_whole(extent, end, size, upto),
-        message=f"the tail of {named} along dimension {dimension} is never read",
+        message=f"the tail of `{name}` along dimension {dimension} is never read",
         facts=("NKI-X11",),
         values=((size, extent), *((("read up to", end),) if end is not None else ())),
         help=(
