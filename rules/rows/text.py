@@ -93,6 +93,15 @@ ROWS: Final = (
         f"t = nl.ndarray((72, 9), dtype=np.{{{{float64||float32}}}}, buffer=nl.sbuf)\n{_COPY}",
         before=_NUMPY,
     ),
+    *(
+        _text(
+            "G03",
+            "no-attribute",
+            f"t = nl.ndarray((72, 9), dtype={{{{{names}}}}}, buffer=nl.sbuf)\n{_COPY}",
+            before=_NUMPY,
+        )
+        for names in ("np.bfloat16||np.half", "nl.half||nl.float16", "nl.bool||nl.bool_")
+    ),
     _text(
         "TRN09",
         "api-signature",

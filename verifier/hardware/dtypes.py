@@ -82,10 +82,22 @@ ALIASES: Final[dict[str, str]] = {
 }
 
 
+#: of these and the other spellings, what some NumPy has
+_NUMPY: Final = frozenset(
+    {"float16", "float32", "float64", "half", "bool", "bool_", "bool8"}
+    | {f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)}
+)
+
+
 def canonical(name: str) -> str | None:
     """The dtype's one name, or None if it is not a dtype."""
     name = ALIASES.get(name, name)
     return name if name in DTYPES else None
+
+
+def library_has(library: str, name: str) -> bool:
+    """Whether a library may have a name for a dtype; only NumPy's names are known."""
+    return library not in ("np", "numpy") or canonical(name) is None or name in _NUMPY
 
 
 def of_class(*classes: str) -> frozenset[int]:

@@ -284,7 +284,7 @@ def exported(ref: ApiRef) -> Iterator[str]:
     }
     if ref.name == "language":
         found |= {*BUFFERS, *OPERATORS, "NKIObject", "mgrid", "tile_size"}
-        found |= {name for name, (_, kind) in dt.DTYPES.items() if kind != "host"}
+        found |= _DTYPES
     elif ref.name == "isa":
         found |= {*ENUMS, *ENGINE_ALIASES, "nc_version"}
     elif ref.name == "nki":
@@ -353,10 +353,13 @@ _CLASSES: Final[frozenset[str]] = frozenset(
 _ALSO: Final[dict[str, str]] = {"dslice": "language.ds", "range": "language.static_range"}
 
 
+#: the dtypes of NKI (NKI-T00a to NKI-T00j)
+_DTYPES: Final = frozenset(dt.DTYPES) - dt.HOST
+
+
 def _language(owner: ApiRef, attr: str) -> object | None:
-    name = dt.canonical(attr)
-    if name is not None and not attr.startswith("fp32") and dt.DTYPES[name][1] != "host":
-        return DType.named(name)
+    if attr in _DTYPES:  # under the names of NKI alone: contracts have more (NKI-T01)
+        return DType.named(attr)
     if owner.name == "dtype":
         return None
     if owner.name == "typing":
@@ -420,7 +423,7 @@ def _known(namespace: str) -> frozenset[str] | None:
     if namespace == "isa":
         own = {*ENUMS, *ENGINE_ALIASES}
     elif namespace == "language":
-        own = {*BUFFERS, *OPERATORS, *OPERATOR_ALIASES, *_ALSO, *dt.DTYPES}
+        own = {*BUFFERS, *OPERATORS, *OPERATOR_ALIASES, *_ALSO, *_DTYPES}
     return frozenset(found | own)
 
 
@@ -429,7 +432,7 @@ _CALLED: Final = ("compiler", "collectives", "compiler.sbuf", "compiler.psum")
 
 _MEMBERS: Final[dict[str, frozenset[str]]] = {
     "nki": _ROOT_NAMES | NAMESPACES.keys() - {""} | {"tensor"},
-    "dtype": frozenset(dt.DTYPES),
+    "dtype": _DTYPES,
     "language.tile_size": frozenset(TILE_SIZES),
     "language.MemoryRegion": frozenset(BUFFERS),
     "isa.nc_version": frozenset(NC_VERSIONS),
@@ -445,7 +448,8 @@ def external(path: str) -> object | None:
     if parent not in _EXTERNAL_ROOTS:
         return None
     name = _EXTERNAL_DTYPES.get(last) or dt.canonical(last)
-    if name is not None and last not in ("fp32", "f32", "bf16", "fp16", "f16", "tf32"):
+    short = ("fp32", "f32", "bf16", "fp16", "f16", "tf32")
+    if name is not None and last not in short and dt.library_has(parent, last):
         return DType.named(name)
     if last in ("inf", "Inf", "infty"):
         return float("inf")

@@ -321,8 +321,14 @@ class ExternalKind(Kind[VM]):
             return found
         if there is False and standard.is_compiled(value.path):
             return UNBOUND
+        if not dt.library_has(value.path, name):
+            return UNBOUND
         vm.may_raise(found.said, span)  # a library may have put the name there
         return found
+
+    def no_attribute(self, vm: VM, value: Any, name: str, span: Span) -> object:
+        vm.fault(AttributeError, f"`{value.path}` has no attribute `{name}`", span)
+        return UNBOUND  # pragma: no cover - the path has ended
 
     def item(self, vm: VM, value: Any, index: object, span: Span) -> object:
         meet(vm, value, index, span)
@@ -404,7 +410,8 @@ class ExternalKind(Kind[VM]):
         return vm.unknown_int(f"a size depends on {value.said}", span)
 
     def as_dtype(self, vm: VM, value: Any, span: Span) -> DType | None:
-        name = dt.canonical(value.path.rpartition(".")[2])
+        library, _, last = value.path.rpartition(".")
+        name = dt.canonical(last) if dt.library_has(library, last) else None
         return DType.named(name) if name is not None else None
 
 
