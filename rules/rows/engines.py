@@ -260,6 +260,17 @@ ELEMENTWISE: Final = (
         _SCALAR.format("a_t", "multiply", "v_t[:, 0:{{2||1}}]", ""),
         _V,
     ),
+    _row("api-signature", "N09", _SCALAR.format("a_t", "add", "{{(2.0,)||2.0}}", "")),
+    _row(
+        "api-signature",
+        "N09",
+        "nisa.activation(dst=r, op=nl.exp, data=a_t, scale={{None||1.0}})",
+    ),
+    _row(
+        "api-signature",
+        "N09",
+        "k = nisa.register_alloc(2)\n" + _SCALAR.format("a_t", "add", "{{k||2.0}}", ""),
+    ),
     _row(
         "operator-arguments",
         "TSC03",

@@ -19,7 +19,7 @@ from verifier.symbolic.instruction import Trait
 from verifier.symbolic.machine import Machine
 from verifier.symbolic.python import inputs
 from verifier.symbolic.python.model import Function
-from verifier.symbolic.roles import Takes
+from verifier.symbolic.roles import PerPartition, Role, Takes
 from verifier.symbolic.tensors import DType, View
 from verifier.symbolic.values import (
     ApiRef,
@@ -89,6 +89,8 @@ _CONSTANT: Final = Wanted(
 )
 _NUMBERS: Final = Wanted("numbers", _NAMED | {Given.TEXT, Given.TENSOR}, ("N09",))
 _WHOLE: Final = Wanted("an integer", _NAMED | {Given.TEXT, Given.TENSOR} | _SEQUENCES, ("N09",))
+#: a field of an instruction, which is known when the kernel is compiled
+_FIXED: Final = _WHOLE._replace(never=_WHOLE.never | {Given.REGISTER})
 _WHOLES: Final = Wanted(
     "a list of integers", _NAMED | {Given.TEXT, Given.TENSOR, Given.NUMBER, Given.FLAG}, ("N09",)
 )
@@ -151,11 +153,22 @@ def wanted(signature: Signature, parameter: Parameter) -> Wanted | None:
         old = signature.generation == "0.2" and signature.name == "isa.register_alloc"
         return special._replace(never=special.never - {Given.TENSOR}) if old else special
     if takes in (Takes.INTEGER, Takes.INTEGERS):
-        found = _WHOLE if takes is Takes.INTEGER else _WHOLES
+        found = _FIXED if takes is Takes.INTEGER else _WHOLES
         return found._replace(facts=(role.constant,)) if role and role.constant else found
-    if takes in (Takes.TILE, Takes.VECTOR) or signature.name in _ASK:
+    if role is not None and takes is Takes.VECTOR:
+        return _vector(role, parameter)
+    if takes is Takes.TILE or signature.name in _ASK:
         return None
     return _of_default(parameter.default or "") or _BY_NAME.get(parameter.name)
+
+
+def _vector(role: Role, parameter: Parameter) -> Wanted:
+    """What is neither a number nor a tile; None stands for what is left out, if something may."""
+    never = _SEQUENCES | {Given.REGISTER}
+    if _of_default(parameter.default or "") is _NUMBER:
+        never |= {Given.NONE}
+    fact = role.shape.fact if isinstance(role.shape, PerPartition) else "N09"
+    return Wanted(role.takes.value, never, (fact.removeprefix("NKI-"),))
 
 
 def _operator(signature: Signature) -> Wanted:
