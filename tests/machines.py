@@ -10,7 +10,7 @@ from verifier.source.ir import Span
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.lanes import SystemAddress
 from verifier.symbolic.tensors import View
-from verifier.symbolic.values import RecordType, RecordValue
+from verifier.symbolic.values import HostUse, RecordType, RecordValue
 
 
 def _unasked(what: str) -> NoReturn:
@@ -23,6 +23,10 @@ class Unasked:
     @property
     def chip(self) -> Chip:
         _unasked("the TPU")
+
+    def of_device(self, use: HostUse, value: object, span: Span) -> object | None:
+        """These hand out numbers alone."""
+        return None
 
     def grid(self, axis: int) -> tuple[Expr, Expr]:
         _unasked(f"axis {axis} of the grid")

@@ -189,9 +189,9 @@ register(
         summary="what decides on the host is known when the kernel is traced",
         reason=(
             "A kernel is traced once, before there is any data: an `if`, `and`, `not`, `int()` or "
-            "`range()` of a tile or a register has nothing to ask. The front end raises TypeError; "
-            "where it does not, one branch is compiled whatever the data is. Only loops can depend "
-            "on data."
+            "`range()` of a tile, a register or the index of a loop on the device has nothing to "
+            "ask. The front end raises TypeError; where it does not, one branch is compiled "
+            "whatever the data is. Only loops can depend on data."
         ),
         facts=("G37", "G38", "G39", "G49", "REG07", "X66", "E05", "E10", "E12", "E36"),
         on=On.HOST,

@@ -327,6 +327,70 @@ HOST: Final = (
     ),
     Row(
         "device-condition",
+        "G37",
+        "a: float32[96, 40]",
+        RESULT,
+        "def trip(i):\n"
+        f"    nisa.memset(r, value={{{{1.0 if i > 2 else 0.5||1.0}}}})\n"
+        f"nl.fori_loop(0, 4, trip)\n{COPIED}",
+        "0.6",
+    ),
+    Row(
+        "device-condition",
+        "G37",
+        "a: float32[96, 40]",
+        RESULT,
+        "def trip(i):\n"
+        f"    nisa.memset(r, value=[0.5, 1.0, 1.5, 2.0][{{{{i||2}}}}])\n"
+        f"nl.fori_loop(0, 4, trip)\n{COPIED}",
+        "0.6",
+    ),
+    Row(
+        "device-condition",
+        "G37",
+        "a: float32[96, 40]",
+        RESULT,
+        "def trip(i):\n"
+        f"    nisa.memset(r[:, {{{{i * 8:(i + 1) * 8||8:16}}}}], value=0.5)\n"
+        f"nl.fori_loop(0, 4, trip)\n{COPIED}",
+        "0.6",
+    ),
+    Row(
+        "device-condition",
+        "G37",
+        "a: float32[96, 40]",
+        RESULT,
+        "def trip(i):\n"
+        f"    nisa.memset(r[:, 0:{{{{min(i, 3) + 1||4}}}}], value=0.5)\n"
+        f"nl.fori_loop(0, 4, trip)\n{COPIED}",
+        "0.6",
+    ),
+    Row(
+        "device-condition",
+        "G37",
+        "a: float32[96, 40]",
+        RESULT,
+        f"for i in nl.dynamic_range(1):\n    for k in range({{{{int(i)||3}}}}):\n        {COPIED}",
+        "0.5",
+    ),
+    Row(
+        "device-condition",
+        "G37",
+        "a: float32[96, 40]",
+        RESULT,
+        f"held = nisa.register_alloc(4)\nfor k in nl.static_range({{{{held||4}}}}):\n    {COPIED}",
+        "0.5",
+    ),
+    Row(
+        "device-condition",
+        "G37",
+        "a: float32[96, 40]",
+        RESULT,
+        f"held = nisa.register_alloc(4)\nnisa.memset(r[:, 0:{{{{held||4}}}}], value=0.5)\n{COPIED}",
+        "0.6",
+    ),
+    Row(
+        "device-condition",
         "REG07",
         "a: float32[96, 40], i: int32[1, 1]",
         RESULT,

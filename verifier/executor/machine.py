@@ -50,6 +50,7 @@ from verifier.symbolic.numbering import Numbering
 from verifier.symbolic.tensors import DType, Loop, Placing, Storage, StorageKind, View
 from verifier.symbolic.trace import AssumptionKind, LedgerKind, Operation, Trace
 from verifier.symbolic.values import (
+    HostUse,
     IndexGrid,
     IndexTensor,
     Opaque,
@@ -228,6 +229,10 @@ class ConcreteMachine(Numbering):
         return Watch(self.meet, wanted, bank) if wanted else None
 
     # -- what dialects see -------------------------------------------------------------
+
+    def of_device(self, use: HostUse, value: object, span: Span) -> object | None:
+        """In a run all of them are numbers."""
+        return None
 
     @property
     def loops(self) -> tuple[Loop, ...]:

@@ -22,7 +22,7 @@ from verifier.symbolic.generation import Generation
 from verifier.symbolic.lanes import SystemAddress
 from verifier.symbolic.tensors import Axis, DType, Loop, Placing, View
 from verifier.symbolic.trace import AssumptionKind, LedgerKind, Operation
-from verifier.symbolic.values import RecordType, RecordValue
+from verifier.symbolic.values import HostUse, RecordType, RecordValue
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -70,6 +70,10 @@ class Machine(Protocol):
     @property
     def api(self) -> str:
         """Its name: ``beta1``, ``0.2`` ... ``0.6``."""
+        ...
+
+    def of_device(self, use: HostUse, value: object, span: Span) -> object | None:
+        """What the host makes of a value that only the device knows; None: it is of the host."""
         ...
 
     @property

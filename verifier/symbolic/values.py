@@ -86,7 +86,8 @@ class DeviceData(Enum):
     """What only the device knows."""
 
     TENSOR = "what a tensor holds"
-    REGISTER = "a register, or what is computed with it"
+    REGISTER = "a register"
+    COMPUTED = "what is computed with a register, or with such an index"
     INDEX = "the index of a loop on the device"
     ARRAY = "an index array, or a mask made of some"
 
@@ -100,6 +101,11 @@ class HostUse(Enum):
     RANGE = "`range()`"
     INTEGER = "`int()`"
     FLOAT = "`float()`"
+    EXTREMUM = "`min()` or `max()`"
+    ARITHMETIC = "arithmetic"
+    EXTENT = "the extent of a slice"
+    ITEM = "an item of a sequence"
+    COUNT = "the length of a sequence"
 
 
 class OnDevice(Opaque, frozen=True):

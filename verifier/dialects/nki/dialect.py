@@ -27,6 +27,7 @@ from verifier.dialects.nki.binding import (
     spoken,
 )
 from verifier.dialects.nki.emission import perform, present
+from verifier.dialects.nki.versions import newer
 from verifier.source import ir
 from verifier.source.ir import Span
 from verifier.source.project import Module
@@ -82,6 +83,8 @@ def _undecidable(use: HostUse, data: DeviceData) -> tuple[tuple[str, ...], str]:
         return ("G49", "E36"), (
             "enter the loop without a condition, and compute the condition at the end of its body"
         )
+    if data is DeviceData.INDEX and use is not HostUse.CONDITION:
+        return ("G37", "REG07"), "read the index as it is, as an offset: `.ap(scalar_offset=...)`"
     help_ = (
         "compute both, and choose with `nl.where` or a mask; loop with `nl.dynamic_range` or "
         "`nl.while_loop`"
@@ -132,11 +135,13 @@ class NkiDialect(PlainDialect):
     ) -> object:
         """A kernel is traced before its data is there: no generation has a value for the host."""
         in_tensor = data is DeviceData.TENSOR
+        if use is HostUse.ARITHMETIC and not newer(machine.api, "0.4"):
+            return None  # nothing is said of it before (NKI-G37)
         # loops on the device are written so: in Beta 1 on tensors, once entered, later on registers
         # (NKI-LP06)
         entered = use is HostUse.LOOP
         taken = entered or (use is HostUse.ENTRY and not in_tensor)
-        taken = taken and (machine.api == "beta1" or not in_tensor)
+        taken = taken and (machine.api == "beta1" or data is DeviceData.REGISTER)
         if taken:
             self._order.check(machine, span)
             sequencers.decide(machine, held, span)
@@ -156,16 +161,12 @@ class NkiDialect(PlainDialect):
         return Opaque(f"{use.value} of {what}")
 
     def branch(self, machine: VM, stmt: ir.If, test: Bool) -> None:
-        """A condition may not ask for the index of a loop on the device (NKI-G37)."""
+        """Beta 1 keeps a block of its own for what depends on a loop."""
         atoms = test.free() if isinstance(test, Bool) else frozenset()
         if machine.api == "beta1" and any(atom.origin is E.Origin.LOOP for atom in atoms):
             function = machine.frame.function
             around = machine.trace.span if function is None else function.definition.span
             machine.trace.blocks[stmt.span] = Block(stmt.span, around)
-        for loop in machine.loops:
-            if loop.kind is LoopKind.DYNAMIC and loop.symbol in atoms:
-                index = f"`{loop.name}`, the index of a loop on the device"
-                self.on_device(machine, HostUse.CONDITION, DeviceData.INDEX, index, stmt.test.span)
 
     def launched(self, machine: VM, kernel: Function, span: Span) -> None:
         """Beta 1 takes no grid of programs inside of a program (NKI-L62)."""

@@ -24,6 +24,7 @@ from verifier.symbolic.values import (
     BufferValue,
     DeviceLoop,
     DynamicSlice,
+    HostUse,
     Missing,
     Opaque,
     ParDim,
@@ -307,6 +308,9 @@ def _bounds(machine: Machine, bound: Bound, kind: LoopKind, call: Call) -> Range
         operand = bound.operands.get(name)
         if operand is None or operand.value is None:
             return E.const(default)
+        if static and machine.of_device(HostUse.RANGE, operand.value, operand.span) is not None:
+            message = f"`{name}` of `{call.text}` is known at run time only"
+            return _runtime(machine, message, operand, E.Origin.DEVICE)
         if isinstance(operand.value, (Register, View)):
             number = registers.settled(machine, operand.value)
             return _of_device(machine, name, operand) if number is None else number
@@ -316,6 +320,8 @@ def _bounds(machine: Machine, bound: Bound, kind: LoopKind, call: Call) -> Range
             return _runtime(machine, message, operand, E.Origin.HAVOC)
         return value
 
+    # (loops of Beta 1 may run on the device)
+    static = kind is not LoopKind.DYNAMIC and machine.api != "beta1"
     _use_registers(machine, bound, call, reads=[*bound.operands])
     single = bound.value("stop") is None
     start = E.const(0) if single else read("start", 0)

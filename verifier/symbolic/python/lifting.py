@@ -11,17 +11,11 @@ from verifier.symbolic.python.builtin import Handler
 from verifier.symbolic.python.heap import UNBOUND
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.python.words import told
-from verifier.symbolic.tensors import View
 from verifier.symbolic.values import (
-    DeviceData,
     ExternalRef,
     Guarded,
-    HostUse,
-    OnDevice,
     Opaque,
     OpaqueOf,
-    Register,
-    places,
 )
 
 
@@ -91,15 +85,3 @@ def _pure(vm: VM, value: object) -> bool:
     if isinstance(value, Guarded):
         return all(_pure(vm, item) for _, item in value.cases if item is not UNBOUND)
     return vm.kind(value).pure
-
-
-def of_device(vm: VM, use: HostUse, value: object, span: Span) -> object | None:
-    """What the host makes of a value that only the device knows; None: it is of the host."""
-    if isinstance(value, View):
-        data = DeviceData.TENSOR
-    elif isinstance(value, (Register, OnDevice)):
-        data = DeviceData.REGISTER
-    else:
-        return None
-    held = value.held if isinstance(value, OnDevice) else places(value)
-    return vm.dialect.on_device(vm, use, data, vm.kind(value).describe(vm, value), span, held)

@@ -157,7 +157,8 @@ class Runner:
         )
         rng = replace(rng, start=start, stop=stop, step=step)
         count = trips_of(vm, rng, self.span)
-        if count.is_const and count.const <= 1:
+        most = 0 if rng.kind is LoopKind.DYNAMIC else 1  # the index of its trip is no number
+        if count.is_const and count.const <= most:
             once = vm.dialect.traced_once(vm, rng.kind)
             for _ in range(count.const):
                 with vm.in_turn(self.name) if once else contextlib.nullcontext():
@@ -168,8 +169,10 @@ class Runner:
         symbol = vm.loop_symbol(self.name)
         loop = Loop(E.from_atom(symbol), count, rng.kind, self.name, self.span)
         item = rng.start + rng.step * loop.index
-        exact = self._unrolled(rng, count, body)
-        few = None if exact is not None else self._few(rng, count, body)
+        exact = few = None
+        if rng.kind is not LoopKind.DYNAMIC:
+            exact = self._unrolled(rng, count, body)
+            few = None if exact is not None else self._few(rng, count, body)
         nth: Callable[[Expr], None] = lambda k: body(rng.start + rng.step * k)  # noqa: E731
         self._generic(loop, lambda: body(item), exact, nth, few)
 

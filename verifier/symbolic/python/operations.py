@@ -11,19 +11,27 @@ from typing import TYPE_CHECKING, Final
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
-from verifier.symbolic.python.heap import UNBOUND, ObjectBox
+from verifier.symbolic.python.heap import UNBOUND, ObjectBox, RecordBox
 from verifier.symbolic.python.model import AttributeDict, Class, HostType
 from verifier.symbolic.python.records import RecordMachine
 from verifier.symbolic.python.terms import as_formula
+from verifier.symbolic.tensors import Loop, LoopKind, View
 from verifier.symbolic.values import (
     AddressType,
     ApiRef,
+    DeviceData,
     Enumerator,
     Guarded,
+    HostUse,
     ModuleRef,
+    OnDevice,
     Opaque,
+    Range,
     RecordType,
     Ref,
+    Register,
+    SliceValue,
+    places,
 )
 
 if TYPE_CHECKING:
@@ -36,6 +44,11 @@ _ONE_EACH: Final = (
 )  # fmt: skip
 #: integers of which CPython has one object each
 _SMALL: Final = (-5, 256)
+
+
+def of_loop(loop: Loop) -> str:
+    """The index of a loop on the device, in words."""
+    return f"`{loop.name}`, the index of a loop on the device"
 
 
 class Operations(RecordMachine):
@@ -75,13 +88,60 @@ class Operations(RecordMachine):
         """``owner.name = value``, or ``del owner.name`` where the value is UNBOUND."""
         self.each(owner, lambda v: self.kind(v).set_attribute(self, v, name, value, span))
 
+    # -- what only the device knows ---------------------------------------------------
+
+    def device_loop(self, value: object) -> Loop | None:
+        """The loop on the device whose index a number is made of; None: it is of the host."""
+        if not self._loops or not isinstance(value, Expr):
+            return None
+        around = [loop for loop, _ in self._loops if loop.kind is LoopKind.DYNAMIC]
+        atoms = value.free() if around else frozenset()
+        return next((loop for loop in around if loop.symbol in atoms), None)
+
+    def of_device(self, use: HostUse, value: object, span: Span) -> object | None:
+        """What the host makes of a value that only the device knows; None: it is of the host."""
+        held = places(value)
+        what = self.kind(value).describe(self, value)
+        loop = self.device_loop(value)
+        if loop is not None:
+            data, what = DeviceData.INDEX, of_loop(loop)
+        elif isinstance(value, View):
+            data = DeviceData.TENSOR
+        elif isinstance(value, Register):
+            data = DeviceData.REGISTER
+        elif isinstance(value, OnDevice):
+            data, held = DeviceData.COMPUTED, value.held
+        else:
+            return None
+        return self.dialect.on_device(self, use, data, what, span, held)
+
+    def _holds(self, owner: object) -> bool:
+        """Whether a value is a container of the host's."""
+        box = self.box(owner)
+        plain = isinstance(owner, (tuple, str, bytes, Range))
+        return plain or (box is not None and not isinstance(box, (ObjectBox, RecordBox)))
+
+    def _known_item(self, owner: object, index: object, span: Span) -> object | None:
+        """What ``owner[index]`` is where only the device knows which; None: the host knows."""
+        if not self._holds(owner):
+            return None
+        ends: tuple[object, ...] = (index,)
+        if isinstance(index, SliceValue):
+            ends = (index.start, index.stop, index.step)
+        found = (self.of_device(HostUse.ITEM, end, span) for end in ends)
+        return next((value for value in found if value is not None), None)
+
     def item(self, owner: object, index: object, span: Span) -> object:
         """``owner[index]``."""
         value = self.each(
             owner,
-            lambda v: self.each(index, lambda i: self.kind(v).item(self, v, i, span)),
+            lambda v: self.each(index, lambda i: self._item(v, i, span)),
         )
         return self.had(value, span)
+
+    def _item(self, owner: object, index: object, span: Span) -> object:
+        known = self._known_item(owner, index, span)
+        return self.kind(owner).item(self, owner, index, span) if known is None else known
 
     def set_item(self, owner: object, index: object, value: object, span: Span) -> None:
         """``owner[index] = value``, or ``del owner[index]`` where the value is UNBOUND."""
@@ -108,6 +168,10 @@ class Operations(RecordMachine):
         if isinstance(right, Opaque) and right.given:
             self.caller_gives(span)
         first, second = self.kind(left), self.kind(right)
+        for count, of in ((left, right), (right, left)) if op == "*" else ():
+            known = self.of_device(HostUse.COUNT, count, span) if self._holds(of) else None
+            if known is not None:
+                return known
         early = self._goes_first(left, right) and second.overloads(self, op, right, left)
         if early:
             result = second.reflected(self, op, right, left, span)

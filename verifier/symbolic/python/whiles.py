@@ -19,7 +19,6 @@ from verifier.symbolic.expr.settling import Settling
 from verifier.symbolic.python import liveness
 from verifier.symbolic.python.carried import Form
 from verifier.symbolic.python.flow import Ended, Mark, Wait
-from verifier.symbolic.python.lifting import of_device
 from verifier.symbolic.python.searching import First, first_not, unless_undefined
 from verifier.symbolic.python.terms import as_formula
 from verifier.symbolic.python.trips import GenericLoop, bounded, leaving
@@ -100,7 +99,7 @@ class _While:
 
     def _truth(self, use: HostUse, value: object, span: Span) -> Bool:
         """Whether the loop goes on; what only the device knows may run loops."""
-        if of_device(self.vm, use, value, span) is not None:
+        if self.vm.of_device(use, value, span) is not None:
             what = self.vm.kind(value).describe(self.vm, value)
             return self.vm.unknown_bool(f"a while loop depends on {what}", span)
         return self.vm.truth(value, span)

@@ -15,7 +15,7 @@ from verifier.symbolic.machine import Machine
 from verifier.symbolic.pretty import operand, pretty
 from verifier.symbolic.tensors import Axis, Bound, Held, View
 from verifier.symbolic.trace import LedgerKind
-from verifier.symbolic.values import DynamicSlice, IndexGrid, Register, SliceValue, places
+from verifier.symbolic.values import DynamicSlice, HostUse, IndexGrid, Register, SliceValue, places
 from verifier.symbolic.views import advanced
 from verifier.symbolic.views.common import (
     as_device_says,
@@ -211,6 +211,8 @@ class _Basic(Struct):
         step = E.const(1) if item.step is None else self._static(item.step, dim)
         start = E.const(0) if item.start is None else self._static(item.start, dim)
         stop = size if item.stop is None else self._static(item.stop, dim)
+        if isinstance(item.stop, (Register, View)):
+            self._sized(item.stop)
         if start is None or stop is None or step is None:
             extent = E.fresh("extent", 0, None, E.Origin.HAVOC)
             self.machine.approximate(
@@ -236,7 +238,13 @@ class _Basic(Struct):
             )
         self._check_range(dim, size, start, stop)
         extent = stop - start if is_one(step) else E.ceildiv(stop - start, step)
+        self._sized(extent)
         return start, extent, step
+
+    def _sized(self, size: object) -> None:
+        """How much a slice takes is known before the kernel runs (NKI-L67)."""
+        if self.generation != "beta1":
+            self.machine.of_device(HostUse.EXTENT, size, self.span)
 
     def _static(self, value: object, dim: int) -> Expr | None:
         """The integer that an index is; None, with a ledger entry, when only the device knows

@@ -25,9 +25,10 @@ from verifier.symbolic.python.integers import DIVISIONS, nonzero
 from verifier.symbolic.python.kind import Kind
 from verifier.symbolic.python.lifting import lifted
 from verifier.symbolic.python.model import BoundBuiltin, Builtin, HostType
+from verifier.symbolic.python.operations import of_loop
 from verifier.symbolic.python.terms import as_formula
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.values import TEXT, TRUTH, OpaqueOf, Ratio
+from verifier.symbolic.values import TEXT, TRUTH, HostUse, OnDevice, OpaqueOf, Ratio
 
 FLOAT: Final = OpaqueOf("a float", harmless=True, host=float)
 COMPLEX: Final = OpaqueOf("a complex number", harmless=True, host=complex)
@@ -65,6 +66,8 @@ def arithmetic(vm: VM, op: str, left: object, right: object, span: Span) -> obje
     """``left op right``; NotImplemented if an operand is no number."""
     if not isinstance(left, _NUMBERS) or not isinstance(right, _NUMBERS):
         return NotImplemented
+    for operand_ in (left, right):
+        vm.of_device(HostUse.ARITHMETIC, operand_, span)
     if isinstance(left, Expr) and isinstance(right, Expr):
         return _whole(vm, op, left, right, span)
     if isinstance(left, (Bool, bool)) and isinstance(right, (Bool, bool)) and op in "&|^":
@@ -164,6 +167,10 @@ def comparison(vm: VM, op: str, left: object, right: object, span: Span) -> obje
     """``left op right``; NotImplemented if an operand is no number."""
     if not isinstance(left, _NUMBERS) or not isinstance(right, _NUMBERS):
         return NotImplemented
+    loop = vm.device_loop(left) or vm.device_loop(right)
+    if loop is not None:
+        what = of_loop(loop)
+        return OnDevice(f"a value of {what}, which only the device knows", of=what)
     if isinstance(left, Expr) and isinstance(right, Expr):
         return integers.order(op, left, right)
     p, q = as_formula(left), as_formula(right)
@@ -257,6 +264,8 @@ class _Integer(_Number):
 
     def truth(self, vm: VM, value: Any, span: Span) -> Bool:
         formula = as_formula(value)
+        if formula is None and vm.of_device(HostUse.CONDITION, value, span) is not None:
+            return vm.unknown_bool("a condition depends on the index of a loop on the device", span)
         return E.ne(value, 0) if formula is None else formula
 
     def as_int(self, vm: VM, value: Any, span: Span) -> Expr | None:

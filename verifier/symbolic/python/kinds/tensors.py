@@ -413,7 +413,7 @@ class OnDeviceKind(OpaqueKind):
 
     def truth(self, vm: VM, value: Any, span: Span) -> Bool:
         what = self.describe(vm, value)
-        vm.dialect.on_device(vm, HostUse.CONDITION, DeviceData.REGISTER, what, span)
+        vm.dialect.on_device(vm, HostUse.CONDITION, DeviceData.COMPUTED, what, span)
         return super().truth(vm, value, span)
 
 

@@ -17,7 +17,7 @@ from verifier.symbolic.python.inputs import InputKind, Parameter
 from verifier.symbolic.python.iteration import Mapped, Runs, Trips, Unknown
 from verifier.symbolic.python.kinds.foretold import foretell
 from verifier.symbolic.python.kinds.numbers import COMPLEX, FLOAT, as_expr, is_integer, is_number
-from verifier.symbolic.python.lifting import lifted, of_device, unfollowed_operand
+from verifier.symbolic.python.lifting import lifted, unfollowed_operand
 from verifier.symbolic.python.model import HostType
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import TEXT, HostUse, Opaque, Ratio
@@ -216,7 +216,7 @@ def make_int(vm: VM, span: Span, x: object = UNBOUND, /, base: object = UNBOUND)
             return own
         return vm.unfollowed("what `__trunc__` returns is not followed", span)
     value = number_of(vm, x, span)
-    result = of_device(vm, HostUse.INTEGER, value, span)
+    result = vm.of_device(HostUse.INTEGER, value, span)
     if result is not None:
         return result
     return truncated(vm, HostUse.INTEGER.value, value, span)
@@ -241,7 +241,7 @@ def make_float(vm: VM, span: Span, x: object = 0.0, /) -> object:
     if own is not UNBOUND:
         return vm.each(own, lambda v: make_float(vm, span, v) if is_integer(v) else v)
     value = number_of(vm, x, span)
-    result = of_device(vm, HostUse.FLOAT, value, span)
+    result = vm.of_device(HostUse.FLOAT, value, span)
     if result is not None:
         return result
     held = to_host(vm, value)

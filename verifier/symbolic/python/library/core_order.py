@@ -31,7 +31,16 @@ from verifier.symbolic.python.lifting import unfollowed_operand
 from verifier.symbolic.python.model import DictView, GeneratorExpression
 from verifier.symbolic.python.terms import as_formula, join
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.values import ExternalRef, Guarded, Opaque, OpaqueOf, Range, Ref, unsure
+from verifier.symbolic.values import (
+    ExternalRef,
+    Guarded,
+    HostUse,
+    Opaque,
+    OpaqueOf,
+    Range,
+    Ref,
+    unsure,
+)
 
 ORDER: Final = Table()
 
@@ -300,6 +309,8 @@ def _of_runs(vm: VM, which: str, segments: Sequence[Segment], key: object, span:
 
 def _best(vm: VM, which: str, items: Sequence[object], key: object, span: Span) -> object:
     keys = [_key(vm, key, item, span) for item in items]
+    if any(vm.of_device(HostUse.EXTREMUM, k, span) is not None for k in keys):
+        return Opaque(f"{which}() of what only the device knows")
     if key is None and any(isinstance(candidate, Expr) for candidate in keys):
         # next to sizes, what is not followed is taken for one: the others bound the result
         keys = [_size(vm, candidate, span) for candidate in keys]

@@ -19,7 +19,6 @@ from verifier.symbolic.python.kinds.sources import iterator_of, reversed_of
 from verifier.symbolic.python.kinds.states import change, state_of
 from verifier.symbolic.python.library.pairing import PAIRING, ZIP
 from verifier.symbolic.python.library.sharing import Over, kind_of, mapped
-from verifier.symbolic.python.lifting import of_device
 from verifier.symbolic.python.model import Builtin, HostType
 from verifier.symbolic.python.terms import presence
 from verifier.symbolic.python.vm import VM
@@ -226,12 +225,12 @@ def _ranged(vm: VM, given: tuple[object, ...], numbers: tuple[Expr, ...], span: 
         return Range(numbers[0], numbers[1], step, LoopKind.RANGE, span)
 
     def one(value: object) -> object:
+        result = vm.of_device(HostUse.RANGE, value, span)
+        if result is not None:
+            return result
         number = index_of(vm, value, span)
         if number is not None:
             return _ranged(vm, given[1:], (*numbers, number), span)
-        result = of_device(vm, HostUse.RANGE, value, span)
-        if result is not None:
-            return result
         if isinstance(value, Opaque):
             return value
         if vm.kind(value).complete or isinstance(value, (float, str)):
