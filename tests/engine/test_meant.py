@@ -96,3 +96,34 @@ def test_bounds_of_the_same_are_alike() -> None:
     assert promised(E.eq(rows % 96, 0), [listed], limits=False)
     assert not promised(E.le(rows + columns, 96), [listed], limits=True)
     assert not promised(E.le(rows, 96), [E.or_(listed, E.eq(columns, 1))], limits=True)
+
+
+#: a transposition converts nothing: what it makes has the dtype of what it is given
+TURNED = """
+    assert R == 24
+    turned = nl.ndarray((40, 24), dtype=nl.bfloat16, buffer=nl.psum)
+    t = nl.ndarray((24, 40), dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=t, src=x)
+    nisa.nc_transpose(dst=turned, data=t)
+    back = nl.ndarray((40, 24), dtype=x.dtype, buffer=nl.sbuf)
+    nisa.tensor_copy(dst=back, src=turned)
+    nisa.dma_copy(dst=out.reshape((40, 24)), src=back)
+    return out
+"""
+
+
+@pytest.mark.parametrize(
+    ("asserted", "status"),
+    [
+        ("x.dtype in (nl.bfloat16, nl.float32)", "violated"),
+        ("(x.dtype == nl.float32 or x.dtype == nl.bfloat16)", "violated"),
+        ("x.dtype == nl.bfloat16", "verified"),
+        ("x.dtype != nl.float16", "verified"),
+        ("R > 0", "verified"),
+    ],
+)
+def test_a_dtype_that_is_listed_is_meant(tmp_path: Path, asserted: str, status: str) -> None:
+    path = tmp_path / "kernel.py"
+    path.write_text(HEAD.format(asserted=asserted) + TURNED, encoding="utf-8")
+    result = analyze_file(FileRequest(path=str(path), roots=(str(tmp_path),)))
+    assert [k.status for k in result.kernels] == [status], result.diagnostics

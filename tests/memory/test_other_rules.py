@@ -74,7 +74,7 @@ def test_the_tail_is_spoken_of_as_a_remainder() -> None:
     assert check.text == "left.shape[0] % (2*width) == 0"
     left.shape = (k * 64,)  # what is read is a matrix made of it
     (check,) = dropped_tails(kernel.trace, TARGETS["trn2"])
-    assert check.message == "the tail of the reshaped `left` along dimension 0 is never read"
+    assert check.message == "the tail of `left` along dimension 0 is never read"
     assert check.text == "its size % (2*width) == 0"
 
 

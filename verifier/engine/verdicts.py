@@ -246,6 +246,14 @@ class Discharger:
             for symbol in a.condition.free()
             if symbol.domain is not None
         )
+        #: the dtypes that the kernel itself lists: each of these it means to take
+        self._listed = frozenset(
+            symbol
+            for a in run.trace.assumptions
+            if a.kind is AssumptionKind.ASSERT
+            for part in conjuncts(a.condition)
+            if (symbol := _listing(part)) is not None
+        )
         #: which programs there are
         self._there = tuple(
             a.condition for a in run.trace.assumptions if a.kind is AssumptionKind.GRID
@@ -416,8 +424,10 @@ class Discharger:
     # -- dtypes that the kernel needs without saying so ------------------------------
 
     def _of_open_dtypes(self, predicate: Bool) -> bool:
-        """Whether it is about dtypes of inputs of which no contract says which there are."""
+        """Whether it is about dtypes of inputs of which nobody says which there are."""
         symbols = predicate.free()
+        if len(symbols) == 1 and symbols[0] in self._listed:
+            return False
         return bool(symbols) and all(
             s.domain is not None and s.origin is E.Origin.INPUT and s not in self._declared
             for s in symbols
@@ -577,3 +587,12 @@ class Discharger:
                 symbols.update((s.name, s) for s in trips.free())
         flags = set(obligation.check.predicate.variables())
         return frozenset(n for n, s in symbols.items() if s.origin in E.GIVEN) | flags
+
+
+def _listing(condition: Bool) -> Sym | None:
+    """The dtype of which a condition lists those that are taken: ``x.dtype in (a, b)``."""
+    parts = condition.args if condition.kind is E.BoolKind.OR else (condition,)
+    symbols = condition.free()
+    if len(symbols) != 1 or symbols[0].domain is None:
+        return None
+    return symbols[0] if all(part.kind is E.BoolKind.EQ for part in parts) else None
