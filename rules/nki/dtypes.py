@@ -143,7 +143,6 @@ def _scalar_operand_dtype(op: Operation, target: Target) -> Iterator[Check]:
             f"dtype of {role} is float32 (it is {kit.dtype_words(view.dtype)})",
             f"an arithmetic {role} has to be float32",
             since.fact,
-            severity="warning",
             help=("keep the per-partition operand in a float32 tile",),
         )
 
@@ -162,7 +161,6 @@ register(
         facts=(),
         on=On.OPERATION,
         enforces=lambda i: (r.arithmetic.fact for r in i.roles if r.arithmetic is not None),
-        severity="warning",
         check=_scalar_operand_dtype,
         sources=("NKI ISA tensor_scalar",),
         failing=kernel(

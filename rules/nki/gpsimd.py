@@ -253,7 +253,6 @@ def _indices_of_cores(
                 ("dst free size", dst.free),
             ),
             about=("dst",),
-            severity="warning",
         )
         yield from _own_lanes(op, dst)
 

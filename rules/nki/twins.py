@@ -287,6 +287,13 @@ SIGNATURE: Final = (
     Twin("L35", _printed("3, x_tile"), _printed("'x', x_tile"), "0.5", "trn2"),
     Twin("L35", _printed("'x', sums"), _printed("'x', x"), "0.6", "trn3"),
     Twin("L67", _cut("nl.ds(0, r)"), _cut("nl.ds(0, 40)"), "0.5", "trn2"),
+    Twin(
+        "K13",
+        _reduced("[staged]").replace("group,", "[[0, 1], [2, 3]],"),
+        _reduced("[staged]"),
+        "0.5",
+        "trn2",
+    ),
     Twin("K15", _reduced("staged"), _reduced("[staged]"), "0.5", "trn2"),
     Twin("K15", _reduced("(staged,)"), _reduced("[staged]"), "0.5", "trn2"),
     Twin("MMU23", _chained("r"), _chained("0 > 1"), "0.5", "trn2"),

@@ -87,3 +87,9 @@ def test_the_module_itself_is_closed(code: str) -> None:
     assert said(code, "0.6")[:-1] == [("no-attribute", "error")]
     assert said("a = nki.benchmark", "0.6")[:-1] == [("api-removed", "error")]
     assert said("a = nki.simulate", "0.6") == [("", "verified")]
+
+
+def test_a_replica_group_is_a_list_of_lists() -> None:
+    head = f"{HEAD}import nki.collectives as ncc\n"
+    for ranks, expected in (("[0, 1]", [("api-signature", "error")]), ("[[0, 1]]", [])):
+        assert said(f"group = ncc.ReplicaGroup({ranks})", "0.6", head)[:-1] == expected

@@ -484,6 +484,17 @@ def replica_group(machine: Machine, call: Call) -> Opaque:
     given = (*call.args, *call.keywords.values())
     lists = machine.as_items(given[0].value, call.span) if len(given) == 1 else None
     groups: list[tuple[Expr, ...]] = []
+    if any(isinstance(each, (Expr, int)) for each in lists or ()):
+        machine.check(
+            SIGNATURE_RULE,
+            FALSE,
+            given[0].span,
+            "a replica group is a list of lists of ranks",
+            f"`{call.text}` is given ranks, and no lists of them",
+            facts=("K13",),
+            help=("write `[[0, 1]]` for one group",),
+        )
+        return Opaque(call.text, harmless=True)
     for each in lists or ():
         ranks = machine.as_items(each, call.span)
         numbers = [machine.as_int(rank, call.span) for rank in ranks or ()]
