@@ -93,3 +93,11 @@ def test_a_replica_group_is_a_list_of_lists() -> None:
     head = f"{HEAD}import nki.collectives as ncc\n"
     for ranks, expected in (("[0, 1]", [("api-signature", "error")]), ("[[0, 1]]", [])):
         assert said(f"group = ncc.ReplicaGroup({ranks})", "0.6", head)[:-1] == expected
+
+
+def test_a_parameter_went_with_the_generation_that_dropped_it() -> None:
+    code = "c = nl.shared_constant('weights.npy', dtype=nl.float32)"
+    for api in ("0.3", "0.6"):
+        source = KERNEL.format(head=HEAD, body=f"    {code}", memory="shared_hbm")
+        (told,) = analyze_source(source, api_version=api, target="trn2").diagnostics
+        assert told.message.endswith("since NKI 0.3")

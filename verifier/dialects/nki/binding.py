@@ -342,10 +342,21 @@ def _of_beta1(signature: Signature, call: Call, keyword: str) -> _Unknown:
     what = "an instruction" if isa else "a function"
     return _Unknown(
         f"`{call.text}` does not take `{keyword}=`: no longer a parameter of {what} "
-        f"since NKI {'0.2' if keyword == 'mask' or isa else signature.generation}",
+        f"since NKI {'0.2' if keyword == 'mask' or isa else _without_since(signature, keyword)}",
         facts,
         (help_,) if isa or keyword == "mask" else _expected(signature),
     )
+
+
+def _without_since(signature: Signature, keyword: str) -> str:
+    """The generation from which on a function has not had a parameter."""
+    since = signature.generation
+    for earlier in reversed(GENERATIONS[: GENERATIONS.index(since)]):
+        form = lookup(signature.name, earlier)
+        if form is None or keyword in form.names:
+            break
+        since = earlier
+    return since
 
 
 def _close(signature: Signature, keyword: str) -> list[str]:
