@@ -61,14 +61,19 @@ def _until(*body: str) -> str:
     return _kernel("while count:", *(f"    {line}" for line in (_ADD, *body)))
 
 
-def _while(end: str) -> str:
+def _counting(upper: str) -> str:
+    return _kernel("def body(i):", f"    {_ADD}", f"nl.fori_loop(0, {upper}, body)")
+
+
+def _while(end: str, first: str = "count") -> str:
     load = "nisa.register_load(r, held)"
     return _kernel(
-        "def body(r):", f"    {_ADD}", f"    {load}", f"    {end}", "nl.while_loop(count, body)"
+        "def body(r):", f"    {_ADD}", f"    {load}", f"    {end}", f"nl.while_loop({first}, body)"
     )
 
 
 _LOAD: Final = "nisa.register_load(count, held)"
+_STORE: Final = "nisa.register_store(held, {})"
 _MOVE: Final = "nisa.register_move({}, 3)"
 _MOVED: Final = "nisa.register_move(count, {})"
 _INSIDE: Final = _kernel(
@@ -118,6 +123,10 @@ _TWINS: Final = (
     Twin("LP06", _until(), _until(_LOAD), "0.4", "trn2"),
     Twin("LP07", _fori(step="-1"), _fori(step="3"), "0.6", "trn2"),
     Twin("LP07", _ESCAPED, _WITHIN, "0.6", "trn3"),
+    Twin("LP07", _counting("None"), _counting("count"), "0.6", "trn2"),
+    Twin("LP07", _counting("held"), _counting("3"), "0.6", "trn2"),
+    Twin("LP08", _while("return r", "1"), _while("return r"), "0.6", "trn2"),
+    Twin("REG04", _kernel(_STORE.format("3")), _kernel(_STORE.format("count")), "0.5", "trn2"),
     Twin("G50", _fori("return count"), _fori(), "0.6", "trn2"),
     Twin("LP08", _while("pass"), _while("return r"), "0.6", "trn2"),
     Twin("L66", _INSIDE, _OUTSIDE, "0.4", "trn2"),
@@ -180,7 +189,19 @@ register(
             "nothing, but for the next condition of `while_loop`. `no_reorder` keeps straight "
             "code in order, and holds no such loop."
         ),
-        facts=("G50", "L66", "LP05", "LP06", "LP07", "LP08", "LP09", "N13", "REG02", "REG05"),
+        facts=(
+            "G50",
+            "L66",
+            "LP05",
+            "LP06",
+            "LP07",
+            "LP08",
+            "LP09",
+            "N13",
+            "REG02",
+            "REG04",
+            "REG05",
+        ),
         on=On.OPERATION,
         replayed=COMPILED,
         check=_device_loop,

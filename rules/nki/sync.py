@@ -111,7 +111,8 @@ def _core_barrier(op: Operation, target: Target) -> Iterator[Check]:
         )
         if found is not None:
             yield found
-    cores = kit.integers(op.value("cores"))
+    given = op.value("cores")
+    cores = (given,) if isinstance(given, Expr) else kit.integers(given)
     if cores is not None:
         pair = E.and_(*map(E.eq, cores, (0, 1))) if len(cores) == 2 else E.FALSE
         yield check(

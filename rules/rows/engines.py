@@ -621,6 +621,13 @@ CORES: Final = (
     )._replace(cores=2),
     beside(
         "core-barrier",
+        "BAR01",
+        made("both", "96, 40", memory="shared_hbm")
+        + "nisa.dma_copy(dst=both, src=a)\nif nl.num_programs(0) == 2:\n"
+        "    nisa.core_barrier(both, {{2||(0, 1)}})",
+    )._replace(cores=2),
+    beside(
+        "core-barrier",
         "BUF37",
         f"{_SHARED}nisa.dma_copy(dst=both, src=a)\nif nl.num_programs(0) == 2:\n"
         "    nisa.core_barrier(data=both, cores=(0, 1))",

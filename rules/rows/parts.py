@@ -283,6 +283,31 @@ VIEWS: Final = (
     ),
     Row(
         "view-precondition",
+        "X30",
+        "a: float32[400, 40], i: int32[96, 1]",
+        RESULT,
+        "#bare\nindex = nl.ndarray((96, 1), dtype=nl.int32, buffer=nl.sbuf)\n"
+        "nisa.dma_copy(dst=index, src=i)\n"
+        "t = nl.ndarray((96, 40), dtype=nl.float32, buffer=nl.sbuf)\n"
+        "nisa.dma_copy(dst=t, src=a.vector_select(0, index){{.view(nl.float32)||}})\n"
+        "nisa.dma_copy(dst=out, src=t)",
+        "0.6",
+    ),
+    Row(
+        "view-precondition",
+        "X45",
+        "a: float32[400, 40], i: int32[1, 1]",
+        RESULT,
+        "#bare\nindex = nl.ndarray((1, 1), dtype=nl.int32, buffer=nl.sbuf)\n"
+        "nisa.dma_copy(dst=index, src=i)\n"
+        "t = nl.ndarray((96, 40), dtype=nl.float32, buffer=nl.sbuf)\n"
+        "nisa.dma_copy(dst=t, src=a.ap(pattern=[[40, 96], [1, 40]], scalar_offset=index, "
+        "indirect_dim={{2||0}}))\n"
+        "nisa.dma_copy(dst=out, src=t)",
+        "0.6",
+    ),
+    Row(
+        "view-precondition",
         "X29",
         "a: float32[400, 40], i: int32[96, {{2||1}}]",
         RESULT,

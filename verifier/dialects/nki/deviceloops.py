@@ -10,6 +10,8 @@ from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.machine import Call, Machine
+from verifier.symbolic.python.model import Function
+from verifier.symbolic.python.vm import VM
 from verifier.symbolic.tensors import View
 from verifier.symbolic.values import Managed, Opaque, Register
 
@@ -22,6 +24,7 @@ LOOPS: Final = frozenset(
 ORDERED: Final = "language.no_reorder"
 #: writes to a register, of its own: no instruction on tensors
 MOVE: Final = "isa.register_move"
+STORE: Final = "isa.register_store"
 
 #: values of which it is not known whether they are a register
 _UNSEEN: Final = (Opaque,)
@@ -57,6 +60,19 @@ class Order:
             )
 
 
+def check(machine: Machine, name: str, bound: Bound, call: Call) -> None:
+    """What a loop on the device, or a function that works on registers, is given."""
+    traced = isinstance(machine, VM)  # a run has numbers for registers
+    if name in LOOPS:
+        check_step(machine, name, bound, call)
+        if traced and name != "language.dynamic_range":
+            check_arguments(machine, name, bound)
+    if name == MOVE:
+        check_moved(machine, bound)
+    if traced and name == STORE:
+        check_stored(machine, bound)
+
+
 def check_step(machine: Machine, name: str, bound: Bound, call: Call) -> None:
     """A loop on the device counts up by a constant (NKI-LP05, NKI-LP07)."""
     operand = bound.operands.get("step")
@@ -76,6 +92,25 @@ def check_step(machine: Machine, name: str, bound: Bound, call: Call) -> None:
         f"the step of `{call.text}` is no positive constant",
         (fact,),
     )
+
+
+def check_arguments(machine: Machine, name: str, bound: Bound) -> None:
+    """A loop is given numbers or registers to count between, a register to ask, and a body."""
+    asked = name.endswith("while_loop")
+    wanted = "a register" if asked else "an integer or a register"
+    kinds: tuple[type, ...] = (*NO_NUMBER, View, Function, *((Expr,) if asked else ()))
+    for role in ("init",) if asked else ("lower", "upper"):
+        operand = bound.operands.get(role)
+        if operand is not None and (operand.value is None or isinstance(operand.value, kinds)):
+            _check(
+                machine,
+                E.FALSE,
+                operand.span,
+                f"{role} is {wanted}",
+                f"{role} of `nl.{name.rpartition('.')[2]}` is not {wanted}",
+                ("LP08",) if asked else ("LP07",),
+                ("load an element of a tensor into a register with `register_load`",),
+            )
 
 
 def check_frozen(machine: Machine, bound: Bound) -> None:
@@ -121,6 +156,23 @@ def check_moved(machine: Machine, bound: Bound) -> None:
         else "src is neither an integer nor a register",
         facts=("REG02",),
         help=("load one element with `nisa.register_load`",) if tile else (),
+        compiled=True,
+    )
+
+
+def check_stored(machine: Machine, bound: Bound) -> None:
+    """What is stored of a register is a register (NKI-REG04)."""
+    source = bound.operands.get("src")
+    if source is None or not isinstance(source.value, (View, Expr, *NO_NUMBER)):
+        return
+    machine.check(
+        RULE,
+        E.FALSE,
+        source.span,
+        "src is a register",
+        "src of `register_store` is no register",
+        facts=("REG04",),
+        help=("fill the tensor with `nisa.memset`, or copy it with `nisa.tensor_copy`",),
         compiled=True,
     )
 
@@ -171,9 +223,8 @@ __all__ = [
     "ORDERED",
     "RULE",
     "Order",
+    "check",
     "check_frozen",
-    "check_moved",
-    "check_step",
     "returns_condition",
     "returns_nothing",
 ]

@@ -260,11 +260,9 @@ class NkiDialect(PlainDialect):
             return self._order.section()
         if api.name in deviceloops.LOOPS:
             self._order.check(machine, call.span)
-            deviceloops.check_step(machine, api.name, bound, call)
         if api.name == deviceloops.MOVE or (instruction and instruction.footprint.registers):
             deviceloops.check_frozen(machine, bound)
-        if api.name == deviceloops.MOVE:
-            deviceloops.check_moved(machine, bound)
+        deviceloops.check(machine, api.name, bound, call)
         if handler is not None:
             return handler(machine, bound, call)
         assert instruction is not None

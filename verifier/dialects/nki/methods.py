@@ -341,13 +341,17 @@ def _check_offsets(machine: Machine, view: View, arguments: _Arguments) -> objec
         direct = E.truth(not view.indirect)
         _misused(machine, view, direct, again, "no index picks from it", "an index", ("X48",))
     if one is not None and isinstance(one.value, View):
-        single = E.and_(E.eq(one.value.elements, 1), E.truth(one.value.buffer.on_chip))
+        single = E.and_(E.eq(one.value.elements, 1), E.truth(one.value.buffer is Buffer.SBUF))
         text = "the offset is a register, or one element in SBUF"
         _misused(machine, view, single, one, text, "the scalar", ("DCP06",))
+    axis = arguments.value("indirect_dim")
+    if one is not None and isinstance(axis, Expr):
+        rank = max(view.rank, len(view.storage.shape))
+        text = f"indirect_dim < {rank}"
+        _misused(machine, view, E.lt(axis, rank), one, text, "the dimension", ("X45",))
     held = None if each is None else machine.as_view(each.value, each.span)
     if each is None or held is None:
         return None if each is None else each.value
-    axis = arguments.value("indirect_dim")
     if isinstance(axis, Expr):
         first = E.eq(axis, 0)
         _misused(machine, view, first, each, "indirect_dim == 0", "the dimension", ("X46",))

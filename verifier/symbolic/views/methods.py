@@ -357,6 +357,16 @@ def view_dtype(machine: Machine, view: View, dtype: DType, span: Span) -> View:
 
     The new element size must be known relative to the old one for the result to be exact.
     """
+    if view.indirect:
+        _demand(
+            machine,
+            view,
+            E.FALSE,
+            "no index of the device picks from it",
+            "view as another type of what an index of the device picks",
+            "NKI-X30",
+            span,
+        )
     old, new = view.dtype.itemsize, dtype.itemsize
     if old is new:
         return replace(view, dtype=dtype, span=span)
