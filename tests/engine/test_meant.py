@@ -127,3 +127,12 @@ def test_a_dtype_that_is_listed_is_meant(tmp_path: Path, asserted: str, status: 
     path.write_text(HEAD.format(asserted=asserted) + TURNED, encoding="utf-8")
     result = analyze_file(FileRequest(path=str(path), roots=(str(tmp_path),)))
     assert [k.status for k in result.kernels] == [status], result.diagnostics
+
+
+def test_what_stands_before_a_division_holds_where_it_divides(tmp_path: Path) -> None:
+    asserted = "P >= 1 and R % P == 0 and R >= 2 * P"
+    text = HEAD.replace("def k(x):", "def k(x, P=2):").format(asserted=asserted) + ONE_TILE
+    path = tmp_path / "kernel.py"
+    path.write_text(text.replace("src=x)", "src=x[0 : R + P, :])"), encoding="utf-8")
+    result = analyze_file(FileRequest(path=str(path), roots=(str(tmp_path),)))
+    assert [d.verdict for d in result.diagnostics if d.rule == "slice-bounds"] == ["always"]

@@ -90,8 +90,7 @@ def of_inputs(demands: Iterable[Bool], solver: Solver) -> tuple[Bool, ...]:
     What has no such form is left out. A demand that divides by zero demands nothing: it dies.
     """
     out: dict[Bool, None] = {}
-    for said in demands:
-        demand = E.or_(*(E.eq(den, 0) for den in divisors((said,))), said)
+    for demand in (part for said in demands for part in _as_evaluated(said)):
         if of_given(demand):
             out[demand] = None
             continue
@@ -100,6 +99,15 @@ def of_inputs(demands: Iterable[Bool], solver: Solver) -> tuple[Bool, ...]:
             out.update((E.not_(case), None) for case in found)
     out.pop(TRUE, None)
     return tuple(out)
+
+
+def _as_evaluated(said: Bool) -> Iterator[Bool]:
+    """The parts of a demand, each for the inputs for which none before it divides by zero."""
+    parts = said.args if said.kind is E.BoolKind.AND else (said,)
+    undefined: dict[Bool, None] = {}
+    for part in parts:
+        undefined.update((E.eq(den, 0), None) for den in divisors((part,)))
+        yield E.or_(*undefined, part)
 
 
 def _eliminated(formula: Bool, given: tuple[Bool, ...], solver: Solver) -> list[Bool] | None:
