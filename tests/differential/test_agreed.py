@@ -329,7 +329,7 @@ few = pl.gtensor([n, 8, 1, 16], pl.GLOBAL, x)
 pl.dma.load(one, few)
 many = pl.gtensor([3, 8, 1, 16], pl.GLOBAL, y)
 pl.dma.load(other, many)
-made = pl.tiu.fadd({wide}, src1={"other" if wide == "one" else "one"})
+made = pl.tiu.fadd({wide}, {"other" if wide == "one" else "one"})
 out = pl.gtensor([3, 8, 1, 16], pl.GLOBAL, o)
 pl.dma.store(out, made)
 """

@@ -125,4 +125,4 @@ def halved(h: int, y: okk.SystemAddr, x: okk.SystemAddr):
     )
     (kernel,) = result.kernels
     assert kernel.precondition is not None and kernel.precondition.exact
-    assert [each.text for each in kernel.precondition.conjuncts] == ["h % 2 >= 1"]
+    assert [each.text for each in kernel.precondition.conjuncts] == ["h % 2 == 1"]

@@ -221,11 +221,11 @@ def choosy(src, other, deep=False):
         ("choosy(np.zeros((72, 95)), np.zeros((72, 96)))", "F = 95 breaks F == 96"),
         (
             "choosy(np.zeros((72, 96)), np.zeros((64, 96)))",
-            "P = 72, other.shape[0] = 64 breaks P == other.shape[0]",
+            "P = 72, P2 = 64 breaks P == P2",
         ),
         (
             "choosy(np.zeros((72, 96)), np.zeros((72, 191)), deep=True)",
-            "deep = True, other.shape[1] = 191 breaks not deep or other.shape[1] == 192",
+            "deep = True, F2 = 191 breaks not deep or F2 == 192",
         ),
         # what it asserts keeps its own bounds from being judged
         ("rows(np.zeros((256, 95)))", "F = 95 breaks F == 96"),
