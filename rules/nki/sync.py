@@ -115,6 +115,8 @@ def _core_barrier(op: Operation, target: Target) -> Iterator[Check]:
     cores = (given,) if isinstance(given, Expr) else kit.integers(given)
     if cores is not None:
         pair = E.and_(*map(E.eq, cores, (0, 1))) if len(cores) == 2 else E.FALSE
+        # a kernel that is launched on one core alone has it wait for itself
+        pair = E.eq(given, 0) if isinstance(given, Expr) else pair
         yield check(
             op,
             "cores",

@@ -137,6 +137,8 @@ class Tensor(Located):
 
     @property
     def itemsize(self) -> int:
+        machine = self.machine  # which not every generation has
+        machine.dialect.view_attribute(machine, self.as_view, "itemsize", places.here().span)
         return self.dtype.itemsize
 
     @property

@@ -35,7 +35,7 @@ from verifier.symbolic import absent, views
 from verifier.symbolic import expr as E
 from verifier.symbolic.dialect import GridAxis
 from verifier.symbolic.expr import Bool
-from verifier.symbolic.instruction import Instruction
+from verifier.symbolic.instruction import Instruction, Trait
 from verifier.symbolic.machine import Arg, Call, Machine
 from verifier.symbolic.python.inputs import Parameter
 from verifier.symbolic.python.kind import Kind
@@ -262,6 +262,8 @@ class NkiDialect(PlainDialect):
             self._order.check(machine, call.span)
         if api.name == deviceloops.MOVE or (instruction and instruction.footprint.registers):
             deviceloops.check_frozen(machine, bound)
+        elif instruction is not None and Trait.REGISTERS in instruction.traits:
+            deviceloops.check_stored(machine, bound)
         deviceloops.check(machine, api.name, bound, call)
         if handler is not None:
             return handler(machine, bound, call)

@@ -103,7 +103,7 @@ _LISTED: Final = Wanted(
 _BY_NAME: Final[dict[str, Wanted]] = {
     **dict.fromkeys(("dtype", "compute_dtype"), _DTYPE),
     "buffer": _MEMORY,
-    "replica_group": Wanted("a ReplicaGroup", _NAMED | _PLAIN | _HELD, ("K13",)),
+    "replica_group": Wanted("a ReplicaGroup", (_NAMED | _PLAIN | _HELD) - {Given.TENSOR}, ("K13",)),
     "name": _TEXT,
     **dict.fromkeys(("prefix", "print_prefix"), _TEXT._replace(facts=("L35",))),
     **dict.fromkeys(
