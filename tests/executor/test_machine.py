@@ -418,7 +418,7 @@ def kernel(x):
     y = nl.ndarray((P, F), dtype=nl.int32, buffer=nl.shared_hbm)
     t = nl.ndarray((P, F), dtype=x.dtype, buffer=nl.sbuf)
     nisa.dma_copy(dst=t, src=x)
-    assert t.size == P * F and t.itemsize == 4
+    assert t.size == P * F
     nisa.dma_copy(dst=y, src=t.view(nl.int32))
     return y
 """
