@@ -112,15 +112,16 @@ def _core_barrier(op: Operation, target: Target) -> Iterator[Check]:
         if found is not None:
             yield found
     given = op.value("cores")
+    # a kernel that is launched on one core alone has it wait for itself
+    alone = isinstance(given, Expr)
     cores = (given,) if isinstance(given, Expr) else kit.integers(given)
     if cores is not None:
-        pair = E.and_(*map(E.eq, cores, (0, 1))) if len(cores) == 2 else E.FALSE
-        # a kernel that is launched on one core alone has it wait for itself
-        pair = E.eq(given, 0) if isinstance(given, Expr) else pair
+        wanted = (0,) if alone else (0, 1)
+        same = len(cores) == len(wanted)
         yield check(
             op,
             "cores",
-            pair,
+            E.and_(*map(E.eq, cores, wanted)) if same else E.FALSE,
             "cores == (0, 1)",
             "a barrier joins the two cores 0 and 1",
             "BAR01",

@@ -28,7 +28,6 @@ from verifier.solver.elimination import compared, put
 from verifier.solver.polynomial import products
 from verifier.solver.query import Query
 from verifier.solver.solver import Solver
-from verifier.solver.terms import divisors
 from verifier.symbolic import expr as E
 from verifier.symbolic.equivalent import equivalent
 from verifier.symbolic.expr import FALSE, TRUE, Bool, Expr, Sym
@@ -118,7 +117,7 @@ class Normal:
         """The cases of choices and of extrema in the place of a comparison with them, if these
         are simpler; each has a value wherever the comparison has one."""
         cases = sides(clause)
-        if cases is None or divisors((clause,)) or _cases(clause) > _MOST_CASES:
+        if cases is None or E.divisors((clause,)) or _cases(clause) > _MOST_CASES:
             return clause
         found = self._plainer(cases, facts)
         lines = 1 if found.kind is E.BoolKind.AND else 0  # more than one to read
@@ -329,7 +328,7 @@ def _cases(clause: Bool) -> int:
 
 def _dividing(items: Sequence[Item]) -> set[Bool]:
     """That what conditions divide by is not zero: without it they have no value."""
-    zeros = divisors([item.condition for item in items])
+    zeros = E.divisors([item.condition for item in items])
     return {there for den in zeros for there in (E.ne(den, 0), E.ge(den, 1))}
 
 

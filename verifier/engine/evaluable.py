@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 
 from verifier.solver.query import Model, Query
 from verifier.solver.solver import Solver
-from verifier.solver.terms import divisors
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 
@@ -33,7 +32,7 @@ def in_order(
 
 def has_value(condition: Bool, facts: Facts, solver: Solver) -> bool:
     """Whether no inputs with ``facts`` make a condition divide by zero, in some order of it."""
-    return not divisors((condition,)) or _evaluated(condition, facts, solver) is not None
+    return not E.divisors((condition,)) or _evaluated(condition, facts, solver) is not None
 
 
 def is_met(condition: Bool, model: Model) -> bool | None:
@@ -93,7 +92,7 @@ def _divisions(term: Bool | Expr, given: Facts) -> Iterator[tuple[Expr, Facts]]:
         return
     for atom in term.atoms():
         if isinstance(atom, E.Div):
-            if divisors((E.eq(E.from_atom(atom), 0),)):
+            if E.divisors((E.eq(E.from_atom(atom), 0),)):
                 yield atom.den, given
             yield from _divisions(atom.num, given)
             yield from _divisions(atom.den, given)

@@ -31,7 +31,6 @@ from verifier.engine.wording import in_own_names, own_names, worded
 from verifier.report import model as report
 from verifier.solver.query import Model, Query
 from verifier.solver.solver import Solver
-from verifier.solver.terms import divisors
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import FALSE, Bool, Sym
 from verifier.symbolic.pretty import python
@@ -473,7 +472,7 @@ def _evaluable_without(found: Conditions, item: Item) -> Iterator[Bool]:
     for other in found.all:
         if other is item:
             continue
-        zeros = divisors((other.condition,))
+        zeros = E.divisors((other.condition,))
         if any(found.solver.check(Query(tuple(facts), E.eq(den, 0))).proved for den in zeros):
             continue
         facts.append(other.condition)

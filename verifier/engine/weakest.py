@@ -16,7 +16,6 @@ from msgspec import Struct
 from verifier.solver.elimination import exists
 from verifier.solver.query import Query
 from verifier.solver.solver import Solver
-from verifier.solver.terms import divisors
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import FALSE, TRUE, Bool, Expr, Sym
 from verifier.symbolic.memory.known import turns
@@ -106,7 +105,7 @@ def _as_evaluated(said: Bool) -> Iterator[Bool]:
     parts = said.args if said.kind is E.BoolKind.AND else (said,)
     undefined: dict[Bool, None] = {}
     for part in parts:
-        undefined.update((E.eq(den, 0), None) for den in divisors((part,)))
+        undefined.update((E.eq(den, 0), None) for den in E.divisors((part,)))
         yield E.or_(*undefined, part)
 
 

@@ -231,7 +231,7 @@ class Solver:
             model = self._completed(query, prepared, {**rest, **outcome.env})
             if model is not None:
                 return Answer(AnswerKind.REFUTED, Tier.Z3, model)
-            zero = [E.ne(den, 0) for den in terms.divisors([*query.facts, query.goal, *relevant])]
+            zero = [E.ne(den, 0) for den in E.divisors([*query.facts, query.goal, *relevant])]
             if zero:
                 outcome = backend.check([*relevant, *map(prepared.apply, zero)])
                 if outcome.kind is Z3Kind.UNSAT and not terms.guarded_divisor(

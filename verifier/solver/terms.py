@@ -8,27 +8,12 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr, Sym
 
 
-def divisors(terms: Sequence[Bool]) -> list[Expr]:
-    """The divisors in ``terms`` that may be zero for all their static bounds say."""
-    out: dict[int, Expr] = {}
-    for term in terms:
-        for item in E.walk(term):
-            if isinstance(item, E.Div) and _may_be_zero(item.den):
-                out.setdefault(id(item.den), item.den)
-    return list(out.values())
-
-
-def _may_be_zero(den: Expr) -> bool:
-    lo, hi = E.bounds(den)
-    return (lo is None or lo <= 0) and (hi is None or hi >= 0)
-
-
 def defined(term: Bool) -> Bool:
     """What makes a formula true by parts that have a value: no divisor in them is zero."""
     if term.kind in E.JUNCTIONS:
         parts = tuple(map(defined, term.args))
         return E.and_(*parts) if term.kind is E.BoolKind.AND else E.or_(*parts)
-    return E.and_(term, *(E.ne(den, 0) for den in divisors([term])))
+    return E.and_(term, *(E.ne(den, 0) for den in E.divisors([term])))
 
 
 def guarded_divisor(terms: Sequence[Bool]) -> bool:
@@ -42,7 +27,7 @@ def guarded_divisor(terms: Sequence[Bool]) -> bool:
                 parts = item.args
             for part in parts:
                 for inner in E.walk(part):
-                    if isinstance(inner, E.Div) and _may_be_zero(inner.den):
+                    if isinstance(inner, E.Div) and E.may_be_zero(inner.den):
                         return True
     return False
 

@@ -79,7 +79,7 @@ from verifier.symbolic.expr.terms import (
     lift,
     symbol,
 )
-from verifier.symbolic.expr.walking import walk
+from verifier.symbolic.expr.walking import divisors, may_be_zero, walk
 
 __all__ = [
     "FALSE",
@@ -112,6 +112,7 @@ __all__ = [
     "bounds",
     "ceildiv",
     "const",
+    "divisors",
     "eq",
     "evaluate",
     "exact_quotient",
@@ -128,6 +129,7 @@ __all__ = [
     "lift",
     "lt",
     "maximum",
+    "may_be_zero",
     "minimum",
     "mod",
     "ne",

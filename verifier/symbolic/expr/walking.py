@@ -1,10 +1,11 @@
-"""Every part of a term."""
+"""Every part of a term, and the divisors among them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from verifier.symbolic.expr.terms import Atom, Bool, Expr
+from verifier.symbolic.expr.division import bounds
+from verifier.symbolic.expr.terms import Atom, Bool, Div, Expr
 
 
 def walk(term: Bool | Expr) -> Iterator[Bool | Expr | Atom]:
@@ -27,3 +28,19 @@ def walk(term: Bool | Expr) -> Iterator[Bool | Expr | Atom]:
         else:
             children.extend(item.children())
         stack.extend(reversed(children))
+
+
+def divisors(terms: Sequence[Bool]) -> list[Expr]:
+    """The divisors in ``terms`` that may be zero for all their static bounds say."""
+    out: dict[int, Expr] = {}
+    for term in terms:
+        for item in walk(term):
+            if isinstance(item, Div) and may_be_zero(item.den):
+                out.setdefault(id(item.den), item.den)
+    return list(out.values())
+
+
+def may_be_zero(den: Expr) -> bool:
+    """Whether the static bounds of a divisor leave zero to it."""
+    lo, hi = bounds(den)
+    return (lo is None or lo <= 0) and (hi is None or hi >= 0)

@@ -65,7 +65,7 @@ def first_not(
 def _without_quotients(vm: VM, condition: Bool) -> Bool:
     """The condition with what is left where a power divides something smaller."""
     left: dict[E.Atom, Expr] = {}
-    for item in _parts(condition):
+    for item in E.walk(condition):
         if isinstance(item, E.Div) and any(isinstance(a, E.Power) for a in item.den.atoms()):
             if vm.decide(E.and_(E.ge(item.num, 0), E.lt(item.num, item.den))) is True:
                 left[item] = E.const(0)
@@ -76,31 +76,7 @@ def _without_quotients(vm: VM, condition: Bool) -> Bool:
 
 def unless_undefined(condition: Bool) -> Bool:
     """The condition where it has a value: a divisor of it may be zero elsewhere."""
-    zero = []
-    for item in _parts(condition):
-        if isinstance(item, E.Div):
-            lo, hi = E.bounds(item.den)
-            if (lo is None or lo <= 0) and (hi is None or hi >= 0):
-                zero.append(E.eq(item.den, 0))
-    return E.or_(*zero, condition)
-
-
-def _parts(term: Bool | Expr) -> Iterator[Bool | Expr | E.Atom]:
-    """A term and all that it is made of."""
-    seen: dict[int, None] = {}
-    stack: list[Bool | Expr | E.Atom] = [term]
-    while stack:
-        item = stack.pop()
-        if id(item) in seen:
-            continue
-        seen[id(item)] = None
-        yield item
-        if isinstance(item, Bool):
-            stack.extend(item.args)
-            if item.expr is not None:
-                stack.append(item.expr)
-        else:
-            stack.extend(item.atoms() if isinstance(item, Expr) else item.children())
+    return E.or_(*(E.eq(den, 0) for den in E.divisors((condition,))), condition)
 
 
 def _places(index: Sym, goes_on: Bool, carried: Iterable[Form]) -> Iterator[Expr]:
@@ -113,7 +89,7 @@ def _places(index: Sym, goes_on: Bool, carried: Iterable[Form]) -> Iterator[Expr
                 for place in (form.start, form.start - 1):
                     seen[place] = None
                     yield place
-    for item in _parts(goes_on):
+    for item in E.walk(goes_on):
         if isinstance(item, Expr) and index in item.free():
             for place in _ends(index, item):
                 if place not in seen:
