@@ -302,3 +302,11 @@ def test_cores_meet_where_they_synchronise(tmp_path: Path) -> None:
     assert np.allclose(found.outputs[0], np.broadcast_to(x.sum(0), x.shape), rtol=1e-5, atol=1e-5)
     few = simulate(f"{path}::totals", "bm1688")[1, 3].outcome(np.zeros_like(x), x, 90)
     assert few.ended is not None and "bm1688 has 2 cores" in few.ended[1]
+
+
+def test_constant_beside_its_keyword(tmp_path: Path) -> None:
+    """A constant that comes last is taken, not what the keyword of the same name says."""
+    x = np.array([[[[3, 100, -128, 7, 0]]]], np.int8)
+    body = "pl.tiu.add(out, x0, x0, 1, saturation=False)"
+    found = run(tmp_path, body, np.zeros_like(x), x)
+    np.testing.assert_array_equal(found, np.clip(2 * x.astype(int), -128, 127))

@@ -72,7 +72,10 @@ class _Rewriter(ast.NodeTransformer):
         return node
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
-        """A function that sorts what it is given gets by name what is no operand."""
+        """A function that sorts what it is given gets by name what is no operand.
+
+        That wins over a keyword of the same name (``mul(x, 1, saturation=False)``: ``tiu.py``).
+        """
         self.generic_visit(node)
         ref = self._named(node.func)
         instruction = None if ref is None else isa.find(ref.name)
@@ -81,7 +84,8 @@ class _Rewriter(ast.NodeTransformer):
         kinds = [self._kind(each) for each in node.args]
         given = {keyword.arg or "" for keyword in node.keywords}
         taken = trailing.taken(instruction, kinds, given)
-        node.keywords += [
+        named = [keyword for keyword in node.keywords if keyword.arg not in taken.values()]
+        node.keywords = named + [
             ast.copy_location(ast.keyword(name, node.args[k]), node.args[k])
             for k, name in taken.items()
         ]
