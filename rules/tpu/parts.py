@@ -16,7 +16,7 @@ nor what is made of very many parts: nothing is said of that.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Final
 
@@ -108,8 +108,9 @@ class Journey(Struct):
     #: all that was loaded, and all that was stored
     loads: list[Part] = field(default_factory=list)
     arrivals: list[Arrival] = field(default_factory=list)
-    #: what is there when all is over
+    #: what is there when all is over, and what was overwritten whole before anything had read it
     held: list[Held] = field(default_factory=list)
+    lost: list[Held] = field(default_factory=list)
     raced: bool = False
     unsure: bool = False
 
@@ -184,6 +185,8 @@ class Follower:
             if not self._fills(new.tensor, held.tensor):
                 held.content = None
                 kept.append(held)
+            elif not held.read:
+                out.lost.append(held)
         out.held = [*kept, new]
 
     def _meet(self, one: LocalTensor, other: LocalTensor) -> bool:
@@ -258,6 +261,7 @@ class Pace(Struct, frozen=True):
 REPEATED: Final = "repeated"
 LEFT_OUT: Final = "left out"
 LEFT_BEHIND: Final = "left behind"
+PASSED_OVER: Final = "passed over"
 
 
 def groups(arrivals: Sequence[Arrival]) -> Iterator[list[Arrival]]:
@@ -279,17 +283,46 @@ def parts_of(arrival: Arrival) -> tuple[Part, ...]:
     return arrival.content.parts if arrival.content is not None else ()
 
 
-def columns(group: Sequence[Arrival]) -> Iterator[list[Part]]:
+class Column(Struct, frozen=True):
+    """The parts that arrivals are made of, of one operand; ``loads``: the calls that bring them, if
+    other operands are made of the same input (empty: of all calls that load it)."""
+
+    parts: list[Part]
+    loads: frozenset[Span] = frozenset()
+
+    @property
+    def storage(self) -> Storage:
+        return self.parts[0].storage
+
+    def brings(self, operation: Operation) -> bool:
+        return not self.loads or operation.span in self.loads
+
+    def loaded(self, journey: Journey) -> list[Part]:
+        """All that was loaded for the operand."""
+        return [
+            part
+            for part in journey.loads
+            if part.storage is self.storage and self.brings(part.load.operation)
+        ]
+
+
+def columns(group: Sequence[Arrival]) -> Iterator[Column]:
     """The parts that the arrivals are made of, of each operand by itself.
 
-    Several operands of one input are as far from each other as the kernel wants them to be.
+    Operands of one input that have calls in common are as far from each other as the kernel wants
+    them to be.
     """
     found = [list(column) for column in zip(*map(parts_of, group), strict=True)]
     inputs = [{id(part.storage) for part in column} for column in found]
+    loads = [frozenset(part.load.operation.span for part in column) for column in found]
     for n, column in enumerate(found):
-        others = [each for m, each in enumerate(inputs) if m != n]
-        if len(inputs[n]) == 1 and all(inputs[n].isdisjoint(each) for each in others):
-            yield column
+        others = [m for m in range(len(found)) if m != n]
+        if len(inputs[n]) > 1:
+            continue
+        if all(inputs[n].isdisjoint(inputs[m]) for m in others):
+            yield Column(column)
+        elif len(loads[n]) == 1 and all(loads[n].isdisjoint(loads[m]) for m in others):
+            yield Column(column, loads[n])
 
 
 def out_of_step(group: Sequence[Arrival], column: Sequence[Part], pace: Pace) -> list[int]:
@@ -308,10 +341,9 @@ def is_astray(column: Sequence[Part], pace: Pace) -> bool:
     return bool(twice(column)) or _skips(column, pace.own)
 
 
-def even(journey: Journey, group: Sequence[Arrival], column: Sequence[Part]) -> Pace | None:
+def even(journey: Journey, group: Sequence[Arrival], column: Column) -> Pace | None:
     """The pace of operations one by one, if loads and stores each go on evenly by themselves."""
-    storage = column[0].storage
-    loads = [part.offset for part in journey.loads if part.storage is storage]
+    loads = [part.offset for part in column.loaded(journey)]
     own, step = _step(loads), _step([arrival.offset for arrival in group])
     return None if own is None or step is None else Pace(step, own, own)
 
@@ -405,3 +437,53 @@ def left_behind(journey: Journey, others: Journey) -> Iterator[Astray]:
             continue
         if held.event.operation.span in through:
             yield Astray(held.event, part.load, LEFT_BEHIND)
+
+
+def passed_over(
+    journey: Journey, pace_of: Callable[[Sequence[Arrival], Column], Pace | None]
+) -> Iterator[Astray]:
+    """Results that nothing has read and something has overwritten, of parts that are to go to a
+    place in an output that nothing is taken to, before others."""
+    if journey.unsure or not journey.lost:
+        return
+    for group in groups(journey.arrivals):
+        for column in columns(group):
+            pace = pace_of(group, column) if len(parts_of(group[0])) == 1 else None
+            if pace is not None:
+                yield from _passed_over(journey, group, column, pace)
+
+
+def _passed_over(
+    journey: Journey, group: Sequence[Arrival], column: Column, pace: Pace
+) -> Iterator[Astray]:
+    there = {id(arrival.offset) for arrival in group}
+    arrived = {id(part.offset) for part in column.parts}
+    through = spans(longest(group))
+    for held in journey.lost:
+        content = held.content
+        if content is None or len(content.parts) != 1 or not content.way:
+            continue
+        (part,) = content.parts
+        if part.storage is not column.storage or id(part.offset) in arrived:
+            continue
+        far = (part.offset - column.parts[0].offset) * pace.output
+        further, rest = kit.divided(far, pace.input)
+        if rest is not E.const(0) or held.event.operation.span not in through:
+            continue
+        place = group[0].offset + further
+        before = any(E.lt(place, arrival.offset) is E.TRUE for arrival in group)
+        if id(place) not in there and before and E.ge(place, 0) is E.TRUE:
+            yield Astray(held.event, part.load, PASSED_OVER)
+
+
+def between(group: Sequence[Arrival], column: Column) -> Pace | None:
+    """How far arrivals, and the parts, are from each other: the least that two have."""
+    least: tuple[Expr, Expr] | None = None
+    for n in range(1, len(group)):
+        to = group[n].offset - group[n - 1].offset
+        own = column.parts[n].offset - column.parts[n - 1].offset
+        if not (E.gt(to, 0) is E.TRUE and E.gt(own, 0) is E.TRUE):
+            return None
+        if least is None or E.lt(to, least[0]) is E.TRUE:
+            least = to, own
+    return None if least is None else Pace(least[0], least[1], least[1])

@@ -22,7 +22,7 @@ from msgspec.structs import replace
 
 from rules.tpu import flow, kit, parts
 from rules.tpu.kit import function, words
-from rules.tpu.parts import Arrival, Astray, Content, Event, Follower, Journey, Pace
+from rules.tpu.parts import Arrival, Astray, Column, Content, Event, Follower, Journey, Pace
 from verifier.hardware.chips import Chip
 from verifier.symbolic import expr as E
 from verifier.symbolic.checks import Check, Note
@@ -191,9 +191,10 @@ class Paces:
             op for op in operations if len(op.loops) > depth and op.loops[depth].trips is loop.trips
         ]
 
-    def pace(self, output: Storage, source: Storage, put: E.Substitution) -> Pace | None:
+    def pace(self, output: Storage, column: Column, put: E.Substitution) -> Pace | None:
         """None: they go on otherwise than evenly, or there are none in the loop."""
-        loads, stores = self._of(source, writes=False), self._of(output, writes=True)
+        loads = [op for op in self._of(column.storage, writes=False) if column.brings(op)]
+        stores = self._of(output, writes=True)
         if not loads or not stores or len({id(_offset(op, False)) for op in loads}) > 1:
             return None
         brought = [self._steps(op, False) for op in loads]
@@ -284,6 +285,7 @@ class Rounds:
             for sure, others in (self._repeated(value), self._left_out(value)):
                 astray[value] += sure
                 alone[value] += others
+            astray[value] += self._passed_over(value)
         since = _since({value for value in found if self._behind(value)}, max(found))
         for value in range(1, max(found) + 1):
             behind = self._behind(value, others=value < since)
@@ -321,14 +323,20 @@ class Rounds:
         alone: list[Astray] = []
         for group in parts.groups(journey.arrivals):
             for column in parts.columns(group):
-                source = column[0].storage
-                pace = self.paces.pace(group[0].storage, source, self.size.put(value))
-                if pace is None or self._meant(source):
+                pace = self.paces.pace(group[0].storage, column, self.size.put(value))
+                if pace is None or self._meant(column):
                     continue
-                wrong = out if shown and parts.is_astray(column, pace) else alone
-                for n in parts.out_of_step(group, column, pace):
-                    wrong.append(Astray(group[n].store, column[n].load, parts.REPEATED))
+                wrong = out if shown and parts.is_astray(column.parts, pace) else alone
+                for n in parts.out_of_step(group, column.parts, pace):
+                    wrong.append(Astray(group[n].store, column.parts[n].load, parts.REPEATED))
         return out, alone
+
+    def _passed_over(self, value: int) -> Iterator[Astray]:
+        put = self.size.put(value)
+        return parts.passed_over(
+            self.journeys[value][1],
+            lambda group, column: self.paces.pace(group[0].storage, column, put),
+        )
 
     def _left_out(self, value: int) -> tuple[list[Astray], list[Astray]]:
         """``alone``: those beside which no other part goes the whole way."""
@@ -345,15 +353,14 @@ class Rounds:
                 (out if shown else alone).append(Astray(arrival.store, load, parts.LEFT_OUT, call))
         return out, alone
 
-    def _meant(self, source: Storage) -> bool:
+    def _meant(self, column: Column) -> bool:
         """Whether the loop ends to load after a number of rounds of its own, and goes on to read
-        what is in the one place."""
+        the one part that it has loaded."""
         largest = max(self.journeys)
         loads, fewer = (
-            [part for part in self.journeys[value][1].loads if part.storage is source]
-            for value in (largest, largest - _LONGEST)
+            column.loaded(self.journeys[value][1]) for value in (largest, largest - _LONGEST)
         )
-        return len(loads) == len(fewer) and len({id(part.place) for part in loads}) == 1
+        return len(loads) == len(fewer) and len({id(part.offset) for part in loads}) == 1
 
     def _whole(self, group: Sequence[Arrival]) -> Content | None:
         """What goes through most calls where there are most rounds, each of them in all rounds from
@@ -377,7 +384,7 @@ class Rounds:
             return []
         _, journey = self.journeys[value]
         found = parts.left_behind(journey, largest if others else journey)
-        return [each for each in found if _ends(each.load.operation, self.size.loop)]
+        return [each for each in found if _ends(each.load.operation, self.size)]
 
     def _steady(self, operation: Operation, events: Sequence[Event]) -> bool:
         """Whether it is in all rounds from some on, or up to some."""
@@ -386,12 +393,13 @@ class Rounds:
         return not known or max(known) - min(known) < len(known)
 
 
-def _ends(op: Operation, loop: Loop) -> bool:
-    """Whether it is under a condition that bounds the index from above."""
-    return any(
+def _ends(op: Operation, size: Size) -> bool:
+    """Whether it is under a condition that bounds the index from above, or done in as many rounds
+    as the size says."""
+    return size.loop.trips is size.term or any(
         fact.kind is E.BoolKind.LE
         and fact.expr is not None
-        and fact.expr.coefficient(loop.symbol) > 0
+        and fact.expr.coefficient(size.loop.symbol) > 0
         for fact in _path(op)
     )
 
@@ -423,7 +431,7 @@ def _without(term: Expr, bad: set[int], last: int) -> tuple[Bool, bool]:
 
 def told(astray: Astray) -> Check:
     op, load = astray.at.operation, astray.load.operation
-    behind = astray.why == parts.LEFT_BEHIND
+    behind = astray.why in (parts.LEFT_BEHIND, parts.PASSED_OVER)
     touch = next(
         touch
         for touch in op.touches
@@ -447,6 +455,11 @@ def told(astray: Astray) -> Check:
         parts.LEFT_BEHIND: (
             f"something takes {what} each time",
             f"{what} is the last one, and nothing takes it as it takes the others",
+        ),
+        parts.PASSED_OVER: (
+            f"something takes {what} each time",
+            f"{what} is overwritten before anything takes it as it takes the others: nothing "
+            "comes to its place in the output",
         ),
     }[astray.why]
     return Check(
@@ -488,20 +501,20 @@ def _one_by_one(journey: Journey, *, meant: bool) -> Iterator[Astray]:
     """``meant``: what is not loaded as often as it is stored may be so on purpose."""
     for group in parts.groups(journey.arrivals):
         for column in parts.columns(group):
-            loads = [part for part in journey.loads if part.storage is column[0].storage]
-            if meant and len(loads) != len(group):
+            if meant and len(column.loaded(journey)) != len(group):
                 continue
             pace = parts.even(journey, group, column)
-            off = parts.twice(column)
+            off = parts.twice(column.parts)
             if pace is not None:
-                off = parts.out_of_step(group, column, pace)
-                off = off if parts.is_astray(column, pace) else []
+                off = parts.out_of_step(group, column.parts, pace)
+                off = off if parts.is_astray(column.parts, pace) else []
             if pace is not None or not meant:
                 for n in off:
-                    yield Astray(group[n].store, column[n].load, parts.REPEATED)
+                    yield Astray(group[n].store, column.parts[n].load, parts.REPEATED)
         if not meant:
             for arrival, call in parts.left_out(group, parts.longest(group)):
                 load = parts.parts_of(arrival)[0].load
                 yield Astray(arrival.store, load, parts.LEFT_OUT, call)
+    yield from parts.passed_over(journey, parts.between)
     if not meant:
         yield from parts.left_behind(journey, journey)
