@@ -43,8 +43,7 @@ class Shown(Enum):
 
     THERE = "at the place of the finding, while it runs"
     AT_THE_END = "when the run is over, wherever"
-    STATED = "when the run is over, wherever the same is said"
-    MADE = "when the run is over, of what was made at the place of the finding"
+    SUBJECT = "when the run is over, of the tensor that the finding is about"
     NEVER = "not at all"
 
 

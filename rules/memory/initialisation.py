@@ -24,6 +24,7 @@ from rules.memory.words import (
     element,
     partly_written,
     region,
+    subject,
     write_note,
 )
 from verifier.hardware.catalogue import Hardware
@@ -32,7 +33,7 @@ from verifier.hardware.targets import Target
 from verifier.rulebase import Monitor, On, Replayed, Rule, Shown, Whose, register
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
-from verifier.symbolic.checks import Check, Note
+from verifier.symbolic.checks import Check, Note, Subject
 from verifier.symbolic.effects import Effect
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.memory.events import (
@@ -414,6 +415,7 @@ def _parameter_written(name: str, span: Span) -> Check:
         text=f"every element of `{name}` is written",
         message=f"not all of `{name}` is written",
         facts=("PPL-B13", "NKI-E30"),
+        subject=Subject(given=name),
         help=("give every core its part, and handle the part that is left over",),
         severity="warning",
     )
@@ -436,7 +438,7 @@ def returned_unwritten(event: Returned, target: Target) -> Iterator[Check]:
         size = prod(extent.const for extent in storage.shape)
         written = size - event.missing
         yield replace(
-            _returned_written(storage.name, storage.span, bool(written)),
+            _returned_written(storage, bool(written)),
             values=((f"elements of `{storage.name}` written", E.const(written)),),
         )
 
@@ -526,7 +528,7 @@ def _output_check(
     known = table.assumed(table.last)
     held = "" if exact else covered_there(blame, writes, path, known, "before it is returned")
     part = region(writes[-1], pinned(table.trace)) if len(writes) == 1 else ""
-    found = _returned_written(name, storage.span, bool(writes))
+    found = _returned_written(storage, bool(writes))
     check = replace(
         found,
         predicate=predicate,
@@ -584,8 +586,9 @@ def _at_its_instance(view: View) -> View:
     return replace(view, storage=replace(view.storage, shape=shape))
 
 
-def _returned_written(name: str, span: Span, partly: bool) -> Check:
+def _returned_written(storage: Storage, partly: bool) -> Check:
     """Every element of what is returned was written; ``partly``: some of them were."""
+    name = storage.name
     message = f"`{name}` is returned, but nothing is stored to it"
     help_text = "store the result to it before returning it"
     if partly:
@@ -593,10 +596,11 @@ def _returned_written(name: str, span: Span, partly: bool) -> Check:
         help_text = "handle the part that is left over, or assert that nothing is"
     return Check(
         predicate=E.FALSE,
-        span=span,
+        span=storage.span,
         text=f"every element of `{name}` is written before it is returned",
         message=message,
         facts=("NKI-B19", "NKI-E30"),
+        subject=subject(storage),
         help=(help_text,),
     )
 
@@ -656,7 +660,7 @@ register(
             Monitor(Filled, partly_filled, meant=True),
             Monitor(Wasted, nothing_filled, meant=True),
         ),
-        replayed=Replayed(Shown.MADE, whole=True),
+        replayed=Replayed(Shown.SUBJECT, whole=True),
         twins=TWINS["output-not-written"],
         failing=examples.OUTPUT_FAILING,
         passing=examples.OUTPUT_PASSING,

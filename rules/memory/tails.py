@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from math import prod
+from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -11,7 +12,7 @@ from msgspec.structs import replace
 from rules.memory import examples
 from rules.memory.formulas import pinned
 from rules.memory.wholes import Along, fillings, line, quotients, walks
-from rules.memory.words import reach
+from rules.memory.words import reach, subject
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
 from verifier.rulebase import Monitor, On, Replayed, Rule, Shown, Whose, register
@@ -25,6 +26,9 @@ from verifier.symbolic.memory.known import Known
 from verifier.symbolic.pretty import factor, operand, pretty
 from verifier.symbolic.tensors import Loop, Storage, StorageKind, View
 from verifier.symbolic.trace import Trace
+
+#: tiles, and what calls give back
+_FILLED: Final = (StorageKind.ALLOC, StorageKind.RESULT)
 
 
 def dropped_tails(trace: Trace, target: Target) -> Iterable[Check]:
@@ -50,7 +54,7 @@ def _filled(uses: Uses, dimension: int, extent: Expr) -> bool:
     storage = uses.storage
     if storage.kind is StorageKind.INPUT:
         return storage.buffer.off_chip
-    if storage.kind is not StorageKind.ALLOC or not storage.buffer.on_chip:
+    if storage.kind not in _FILLED or not storage.buffer.on_chip:
         return False
     for write in uses.writes:
         if write.view.exact and write.view.frame == uses.reads[0].view.frame:
@@ -80,7 +84,7 @@ def _tail(
 
 
 def _missing(uses: Uses, dimension: int, tiling: _Tiling, along: Along) -> Check:
-    name, read = uses.storage.name, tiling.read
+    storage, read = uses.storage, tiling.read
     (predicate, exact), given = along.last, tiling.given
     if not along.from_the_start and tiling.complete:
         (predicate, exact), given = along.everywhere, (*given, along.inside)
@@ -88,8 +92,9 @@ def _missing(uses: Uses, dimension: int, tiling: _Tiling, along: Along) -> Check
     end = ends[1] if ends is not None else None
     upto = f"index {operand(end)}" if end is not None else "the last whole tile"
     whole = _read_to_the_end(
-        name, dimension, tiling.span, along.extent, end, reshaped=_reshaped(read)
+        storage, dimension, tiling.span, along.extent, end, reshaped=_reshaped(read)
     )
+    name = storage.name
     return replace(
         whole,
         predicate=predicate,
@@ -113,9 +118,16 @@ def _reshaped(read: Access) -> bool:
 
 
 def _read_to_the_end(
-    name: str, dimension: int, span: Span, extent: Expr, end: Expr | None, *, reshaped: bool = False
+    storage: Storage,
+    dimension: int,
+    span: Span,
+    extent: Expr,
+    end: Expr | None,
+    *,
+    reshaped: bool = False,
 ) -> Check:
-    """An input is read up to its last index along a dimension; ``end``: how far it is."""
+    """A tensor is read up to its last index along a dimension; ``end``: how far it is."""
+    name = storage.name
     size = "its size" if reshaped else f"{name}.shape[{dimension}]"
     upto = operand(end) if end is not None else "the last whole tile"
     return Check(
@@ -129,20 +141,20 @@ def _read_to_the_end(
             "the trip count rounds down: assert that the tile size divides the dimension, "
             "or handle the rest",
         ),
+        # a dimension of another shape is none of the tensor's own
+        subject=subject(storage, None if reshaped else dimension),
     )
 
 
 def tail_unread(event: Reached, target: Target) -> Iterator[Check]:
-    """An input, or a tile filled to its end, that a run reads up to an index that it leaves out;
-    which loop should have come there it cannot say."""
+    """An input, or a tile filled to its end, that a run reads up to an index that it leaves out,
+    or not at all; which loop should have come there it cannot say."""
     storage = event.storage
     filled = storage.kind is StorageKind.INPUT
-    if not filled and not (event.read and event.written):
-        return
     for dimension, (end, extent) in enumerate(zip(event.read_ends, storage.shape, strict=True)):
         if end < extent.const and (filled or event.ends[dimension] == extent.const):
             end_ = E.const(end)
-            yield _read_to_the_end(storage.name, dimension, storage.span, extent, end_)
+            yield _read_to_the_end(storage, dimension, storage.span, extent, end_)
 
 
 def _whole(extent: Expr, end: Expr | None, size: str, upto: str) -> str:
@@ -358,7 +370,7 @@ register(
         check=dropped_tails,
         whose=Whose.OF_TENSORS,
         monitors=(Monitor(Reached, tail_unread, meant=True),),
-        replayed=Replayed(Shown.STATED, whole=True),
+        replayed=Replayed(Shown.SUBJECT, whole=True),
         failing=examples.TAIL_FAILING,
         passing=examples.TAIL_PASSING,
     )

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
-from verifier.symbolic.checks import Note
+from verifier.symbolic.checks import Note, Subject
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.memory.index import Access
 from verifier.symbolic.pretty import pretty
@@ -60,6 +60,16 @@ def _reach(access: Access, dimension: int) -> tuple[Expr, Expr] | None:
     start = lowest(coord, access.loops, view.axes)
     end = highest(coord, access.loops, view.axes)
     return None if start is None or end is None else (start, end + 1)
+
+
+def subject(storage: Storage, dimension: int | None = None) -> Subject:
+    """What a check of a tensor is about, or of one of its dimensions."""
+    given = storage.kind is StorageKind.INPUT
+    return Subject(
+        given=storage.name if given else "",
+        made=None if given else storage.span,
+        dimension=dimension,
+    )
 
 
 def dimension_name(view: View, dimension: int) -> str | None:

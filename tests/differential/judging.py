@@ -372,8 +372,7 @@ def _items(case: _Case, found: Sequence[Diagnostic]) -> Iterator[replay.Item]:
             d.rule,
             d.span,
             d.counterexample,
-            claim=d.message,
-            predicate=d.predicate,
+            subject=d.subject,
         )
 
 

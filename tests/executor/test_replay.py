@@ -15,7 +15,7 @@ from tests.fixtures.support import FIXTURES, bad, check
 from tests.oracles.agreement import UNJUDGED
 from verifier.cli.replay import mark
 from verifier.executor.replay import Answer, Item, replay
-from verifier.report.model import Diagnostic, FileRequest, FileResult, RunReport, Span
+from verifier.report.model import Diagnostic, FileRequest, FileResult, RunReport, Span, Subject
 from verifier.service.preconditions import stated
 
 KERNEL = """\
@@ -252,7 +252,7 @@ def test_the_tail_of_an_input(tmp_path: Path, width: int, dimension: int, status
         rule="input-tail-dropped",
         api_version="0.4",
         counterexample={"x.shape": [80, width], "x.dtype": "float16"},
-        claim=f"the tail of `x` along dimension {dimension} is never read",
+        subject=Subject("x", dimension=dimension),
     )
     (answer,) = replay([entry])
     assert answer.status == status, answer

@@ -139,28 +139,37 @@ def _confirmed(doubts: list[Diagnostic], request: Request) -> list[Diagnostic]:
 
     target = (request.target,) if request.target else ()
     asked = FileRequest(path=request.path, targets=target, api_version=request.api_version)
-    said: dict[tuple[str, str], Severity] = {}
-    undecided: set[tuple[str, str]] = set()
+    said: list[tuple[Diagnostic, Severity]] = []
+    undecided: list[Diagnostic] = []
     result = stated(analyze_file(asked), None, wanted=True, severity={})
     found = [d for d in result.diagnostics if d.kernel == request.name]
     for d in found:
         if d.verdict == "unknown":
-            undecided.add((d.rule, d.claim))
+            undecided.append(d)
             continue
         severity = d.severity
         for whole in found:  # a part of the precondition is as severe as that
             if d.part and whole.precondition is not None:
                 if whole.precondition.concerns(Need(d.rule, d.span)):
                     severity = whole.severity
-        if said.get((d.rule, d.message)) != "error":
-            said[d.rule, d.message] = severity
-    return [
-        replace(doubt, severity=said.get((doubt.rule, doubt.message), doubt.severity))
-        for doubt in doubts
-        if (doubt.rule, doubt.message) in said
-        or (doubt.rule, doubt.message) in undecided
-        or any(_otherwise(d, doubt) for d in found)
-    ]
+        said.append((d, severity))
+    out: list[Diagnostic] = []
+    for doubt in doubts:
+        same = [severity for d, severity in said if _same(d, doubt)]
+        if same:
+            out.append(replace(doubt, severity="error" if "error" in same else same[-1]))
+        elif any(_same(d, doubt) for d in undecided) or any(_otherwise(d, doubt) for d in found):
+            out.append(doubt)
+    return out
+
+
+def _same(found: Diagnostic, doubt: Diagnostic) -> bool:
+    """Whether a check says what a run says."""
+    from verifier.report.spans import alike
+
+    if found.rule != doubt.rule or not alike(found.subject, doubt.subject):
+        return False
+    return doubt.subject is not None or doubt.message in (found.message, found.claim)
 
 
 def _otherwise(found: Diagnostic, doubt: Diagnostic) -> bool:

@@ -109,6 +109,7 @@ def diagnose(
         message=check.message,
         span=place(check.span),
         kernel=kernel,
+        subject=_subject(check),
         facts=cited(check.facts or rule.facts, dialect),
         predicate=check.text,
         notes=(*shown, *notes),
@@ -116,6 +117,14 @@ def diagnose(
         help=check.help,
         targets=(target,),
     )
+
+
+def _subject(check: Check) -> report.Subject | None:
+    found = check.subject
+    if found is None:
+        return None
+    made = place(found.made) if found.made is not None else None
+    return report.Subject(found.given, made, found.dimension)
 
 
 def severity(rule: Rule, check: Check) -> report.Severity:

@@ -407,7 +407,7 @@ class ConcreteMachine(Numbering):
             return
         found = self._diagnosed(rule, check)
         # what is told at the end may be several things of one place
-        told = rule.replayed.shown in (Shown.AT_THE_END, Shown.STATED, Shown.MADE)
+        told = rule.replayed.shown in (Shown.AT_THE_END, Shown.SUBJECT)
         self.report(found, check.message if told else "")
 
     def _diagnosed(self, rule: Rule, check: Check) -> report.Diagnostic:

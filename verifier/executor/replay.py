@@ -40,6 +40,7 @@ from verifier.executor.worker import limit
 from verifier.hardware import catalogue
 from verifier.hardware import dtypes as dt
 from verifier.report import model as report
+from verifier.report.spans import alike
 from verifier.rulebase import Rule, Shown
 from verifier.symbolic.memory.events import LanesLived, Lived, SharedLived
 from verifier.symbolic.python.pins import argument_path, item_path
@@ -76,7 +77,7 @@ class Item(Struct, frozen=True):
     """A counterexample to run: ``rule`` is broken at ``span`` if ``kernel`` of ``path`` runs so.
 
     ``sure``: the finding is certain, so that a run that does not break the rule diverges.
-    ``claim`` and ``predicate``: of the finding. ``places``: others that it speaks of.
+    ``subject``: of the finding. ``places``: others that it speaks of.
     """
 
     path: str
@@ -87,8 +88,7 @@ class Item(Struct, frozen=True):
     span: report.Span
     counterexample: Mapping[str, Any]
     sure: bool = True
-    claim: str = ""
-    predicate: str = ""
+    subject: report.Subject | None = None
     places: tuple[report.Span, ...] = ()
     structures: tuple[report.Structure, ...] = ()
 
@@ -105,8 +105,7 @@ class Item(Struct, frozen=True):
             span=_found(diagnostic.span),
             counterexample=diagnostic.counterexample,
             sure=diagnostic.verdict != "unknown",
-            claim=diagnostic.claim,
-            predicate=diagnostic.predicate,
+            subject=diagnostic.subject,
             places=tuple(_found(label.span) for label in diagnostic.labels),
             structures=diagnostic.structures,
         )
@@ -438,11 +437,8 @@ def _shows(diagnostic: report.Diagnostic, item: Item) -> bool:
     if diagnostic.rule != item.rule:
         return False
     shown = item.about.replayed.shown
-    stated = diagnostic.message == item.claim or diagnostic.predicate == item.predicate
-    if shown is Shown.STATED:
-        return stated
-    if shown is Shown.MADE:  # a tensor may have another name there than in the text
-        return stated or _overlap(diagnostic.span, item.span)
+    if shown is Shown.SUBJECT:
+        return alike(item.subject, diagnostic.subject)
     return shown is Shown.AT_THE_END or _overlap(diagnostic.span, item.span)
 
 

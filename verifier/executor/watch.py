@@ -468,7 +468,7 @@ class Watch:
             use = self._inputs.get(id(memory))
             if use is None:
                 use = self._inputs[id(memory)] = Use(memory)
-        elif template.kind is StorageKind.ALLOC and template.on_chip:
+        elif template.on_chip and template.kind is not StorageKind.CONSTANT:
             key = (memory.span, template)
             known = self._tiles.get(key)
             if known is None:

@@ -14,6 +14,10 @@ from typing import Any, Final, Literal, TypeAlias
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from verifier.report.spans import Label as Label
+from verifier.report.spans import Span as Span
+from verifier.report.spans import Subject as Subject
+
 Severity: TypeAlias = Literal["error", "warning", "note"]
 Verdict: TypeAlias = Literal["always", "sometimes", "unknown"]
 Replay: TypeAlias = Literal["confirmed", "diverged", "unsupported", "not-run"]
@@ -36,31 +40,6 @@ _TITLE = 80
 EXIT_CLEAN = 0
 EXIT_FINDINGS = 1
 EXIT_FAILURE = 2
-
-
-class Span(Struct, frozen=True, order=True):
-    """A region of a file: 1-based lines, 0-based code-point columns, exclusive end."""
-
-    path: str
-    line: int
-    column: int
-    end_line: int
-    end_column: int
-
-    def touches(self, other: Span) -> bool:
-        """Whether they share a place, be it only the end of one that is the start of another."""
-        return (
-            self.path == other.path
-            and (self.line, self.column) <= (other.end_line, other.end_column)
-            and (other.line, other.column) <= (self.end_line, self.end_column)
-        )
-
-
-class Label(Struct, frozen=True):
-    """A secondary place that explains the finding, such as the allocation of the operand."""
-
-    span: Span
-    text: str
 
 
 class Edit(Struct, frozen=True):
@@ -246,7 +225,8 @@ class Diagnostic(Struct, frozen=True):
 
     ``rule`` is the kebab-case id ("partition-extent"), ``name`` the rule's short title in words.
     ``severity`` of an ``unknown`` verdict is "note" or "warning", never "error".
-    ``claim`` is what the message says of the kernel, without how sure that is.
+    ``claim`` is what the message says of the kernel, without how sure that is; ``subject`` the
+    tensor of which it says so, where that tells it apart.
     ``facts`` are the catalogue ids that the rule enforces. ``predicate`` is what had to hold, in
     the kernel's own names. ``counterexample`` maps input names ("rhs.shape") to values.
     ``help`` says what to change, one suggestion per entry, ``assertion`` what the kernel can assert
@@ -266,6 +246,7 @@ class Diagnostic(Struct, frozen=True):
     span: Span
     kernel: str = ""
     claim: str = ""
+    subject: Subject | None = None
     facts: tuple[str, ...] = ()
     predicate: str = ""
     counterexample: Counterexample | None = None

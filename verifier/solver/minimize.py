@@ -1,9 +1,9 @@
 """Makes a counterexample small, in a fixed order, so that the same one is shown every time.
 
-Fewest loop trips, then each input in the order of its creation (1, else a value up to 16, else the
-first of the kernel-friendly 128, 129, 512, 513, else the least), flags false, and last the indices
-of loops and axes. Whether there is a smaller one is answered by bounds and by repair where they
-can; the number of other questions, which Z3 is asked, is the budget.
+Loops that go, but fewest trips, then each input in the order of its creation (1, else a value up to
+16, else the first of the kernel-friendly 128, 129, 512, 513, else the least), flags false, and last
+the indices of loops and axes. Whether there is a smaller one is answered by bounds and by repair
+where they can; the number of other questions, which Z3 is asked, is the budget.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _KERNEL_FRIENDLY = (128, 129, 512, 513)
 _SMALL = 16
+_EVERYDAY = 1024
 _QUESTIONS = 12
 _GIVEN_UP = 7  # what a question that Z3 gives up on counts for, besides itself
 _RLIMIT = 20_000
@@ -53,12 +54,13 @@ def minimized(
         return model
     repair.start(model)
     shrink = _Shrink(search, repair, backend, _Least(ready, query.goal), facts)
+    inputs = [sym for sym in syms if sym.origin in E.GIVEN]
     if counted:
+        gone = shrink.gone(counted, inputs)
         total = E.const(0)
         for trip in counted:
             total = total + E.maximum(trip, 0)
-        shrink.least(total, 0)
-    inputs = [sym for sym in syms if sym.origin in E.GIVEN]
+        shrink.least(total, gone)
     for sym in inputs:
         shrink.input(sym)
     for name in sorted({name: None for term in every for name in term.flags()}):
@@ -120,6 +122,31 @@ class _Shrink:
     @property
     def model(self) -> Model:
         return self._repair.model()
+
+    def gone(self, trips: Sequence[Expr], inputs: Sequence[Sym]) -> int:
+        """Have loops go through at least once, as many of them as may; how many do.
+
+        A loop that is left at once is rather no counterexample, but if others need inputs that are
+        far larger.
+        """
+        sizes = map(E.from_atom, inputs)
+        here = [E.le(size, max(_EVERYDAY, self._bounds.of(size) or 0)) for size in sizes]
+        try:
+            if self._prefer(E.and_(*(E.ge(count, 1) for count in trips), *here), self._ask):
+                return len(trips)
+            each = (E.and_(E.ge(count, 1), *here) for count in trips)
+            return sum(self._prefer(one, self._cheaply) for one in each)
+        except (ZeroDivisionError, KeyError, RecursionError):
+            return 0
+
+    def _prefer(self, condition: Bool, ask: Callable[[Bool], bool | None]) -> bool:
+        """Whether a condition holds from now on: it does where it may."""
+        holds = self._search.test(condition)(self._repair.values)
+        if not holds and ask(condition) is not True:
+            return False
+        self._repair.keep(condition)
+        self._keep(condition)
+        return True
 
     def input(self, sym: Sym) -> None:
         term = E.from_atom(sym)
@@ -220,16 +247,19 @@ class _Shrink:
         """Whether a model satisfies ``condition`` too; it becomes the model then."""
         return self._ask(condition) is True
 
-    def _ask(self, condition: Bool) -> bool | None:
-        """Whether there is such a model, which becomes the model then; None: nobody knows."""
+    def _cheaply(self, condition: Bool) -> bool | None:
+        """The same, as far as it costs no question."""
         if self._guess(condition):
             return True
         if self._bounds.exclude(condition):
             return False
-        if self._repair.meet(condition, _REPAIRED):
-            return True
-        if self._left <= 0:
-            return None
+        return True if self._repair.meet(condition, _REPAIRED) else None
+
+    def _ask(self, condition: Bool) -> bool | None:
+        """Whether there is such a model, which becomes the model then; None: nobody knows."""
+        found = self._cheaply(condition)
+        if found is not None or self._left <= 0:
+            return found
         self._left -= 1
         if self._session is None:
             self._session = self._backend().session(self._facts, _RLIMIT)

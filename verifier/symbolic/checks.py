@@ -17,6 +17,17 @@ class Note(Struct, frozen=True):
     text: str
 
 
+class Subject(Struct, frozen=True):
+    """The tensor that a check is about, and the dimension of it; None: it is about all of it.
+
+    ``given``: the parameter that it is; else ``made`` says where.
+    """
+
+    given: str = ""
+    made: Span | None = None
+    dimension: int | None = None
+
+
 class Check(Struct, frozen=True):
     """One instance of a rule: ``predicate`` must hold wherever ``given`` and the path do.
 
@@ -53,6 +64,8 @@ class Check(Struct, frozen=True):
     told: tuple[Check, ...] = ()
     #: where the operands stand that it is a matter of: what always fails there fails first
     follows: tuple[Span, ...] = ()
+    #: what a run and the replay know it again by
+    subject: Subject | None = None
 
 
 class Details(TypedDict, total=False):
