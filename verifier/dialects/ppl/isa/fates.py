@@ -7,7 +7,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from verifier.dialects.ppl.isa.shared import Part
+from verifier.dialects.ppl.isa.shared import Part, flag
 from verifier.symbolic import expr as E
 from verifier.symbolic.effects import (
     ALL,
@@ -200,6 +200,64 @@ def absorbed(part: Part, other: str) -> Part:
     return replace(
         part, reads=(carried(role, where=SOME, when=tensors), carried(role, when=number))
     )
+
+
+def _settled(call: Call, role: str) -> bool | None:
+    """Whether a flag is set, if that is known."""
+    found = flag(call, role)
+    return found is E.TRUE if found in (E.TRUE, E.FALSE) else None
+
+
+def _lines_of(side: str, second: bool) -> tuple[Callable[[Call, Index], Line | None], Fits]:
+    """The row of the left matrix, or the column of the right one, of which an element of a product
+    is made. ``second``: rows lie along c (else along n) and columns along w (else along c and w).
+    """
+
+    def axes(call: Call) -> tuple[int, int] | None:
+        """The axis that lines lie side by side along, of the operand and of the result."""
+        flags = [_settled(call, name) for name in ("ltrans", "rtrans", "rst_trans")]
+        if None in flags or not second:
+            return None
+        left, right, result = flags
+        turned = result or (left and right)
+        if side == "left":
+            return 3 if left else 1, 3 if turned else 1
+        return 1 if right else 3, 1 if turned else 3
+
+    def line(call: Call, index: Index) -> Line | None:
+        found = axes(call)
+        if len(index) != 4:  # n, c, h and w
+            return None
+        if found is not None:
+            own, other = found
+            at = index[other]
+            return (_ZERO, at, _ZERO, None) if own == 1 else (_ZERO, None, _ZERO, at)
+        if second or _settled(call, "ltrans") is not False or _settled(call, "rtrans") is not False:
+            return None
+        n, *rest = index
+        return (n, None, None, None) if side == "left" else (None, *rest)
+
+    def fits(call: Call) -> Bool:
+        views, found = _both(call, side, "dst"), axes(call)
+        if views is None:
+            return E.FALSE
+        view, made = views
+        if found is not None:
+            return E.eq(view.shape[found[0]], made.shape[found[1]])
+        lines = view.shape[:1], made.shape[:1]
+        if side == "right":
+            lines = view.shape[1:], made.shape[1:]
+        return E.and_(*(E.eq(mine, other) for mine, other in zip(*lines, strict=True)))
+
+    return line, fits
+
+
+def multiplied(part: Part, *, second: bool) -> Part:
+    """A matrix of a product: what is undefined in a row of the left one makes that row of the
+    result undefined, and so of the right one with columns."""
+    line, fits = _lines_of(part.role.name, second)
+    fate = Folded(line, fits=fits)
+    return replace(part, reads=tuple(replace(entry, fate=fate) for entry in part.reads))
 
 
 def of_planes(part: Part, whole: When, otherwise: When) -> Part:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from verifier.dialects.ppl.isa.fates import multiplied
 from verifier.dialects.ppl.isa.shared import (
     EVERY,
     FP8,
@@ -59,9 +60,12 @@ FMM2: Final = function(
         like("left", "TPU-D14", (EVERY, FP32), (FP8, HALF)),
         lies=_ALIGNED,
         adds="result_add",
+        alone=True,
     ),
-    source("left", _HALVES, lies=_ALIGNED),
-    source("right", _HALVES, like("left", "TPU-D14", (FP8, FP8)), lies=_ALIGNED),
+    multiplied(source("left", _HALVES, lies=_ALIGNED), second=True),
+    multiplied(
+        source("right", _HALVES, like("left", "TPU-D14", (FP8, FP8)), lies=_ALIGNED), second=True
+    ),
     vector("bias"),
     *_TRANSPOSITION,
     others=("tiu.dot",),
@@ -75,10 +79,14 @@ MM2: Final = function(
     "has_bias=False, do_relu=False, do_rq=False, saturate=False, "
     "round_mode=RM_HALF_AWAY_FROM_ZERO",
     target(
-        "dst", types(INT32, "TPU-D17", when=unless_set("do_rq")), adds="result_add", lies=_ALIGNED
+        "dst",
+        types(INT32, "TPU-D17", when=unless_set("do_rq")),
+        adds="result_add",
+        alone=True,
+        lies=_ALIGNED,
     ),
-    source("left", _BYTES, lies=_ALIGNED),
-    source("right", _BYTES, lies=_ALIGNED),
+    multiplied(source("left", _BYTES, lies=_ALIGNED), second=True),
+    multiplied(source("right", _BYTES, lies=_ALIGNED), second=True),
     vector("bias", lies=_WORDS),
     vector("r_zp"),
     vector("requant"),
@@ -93,9 +101,9 @@ MM: Final = function(
     "dst = left @ right + bias, of integers: rows along n, columns along c and w",
     "dst*, left*, right*, bias=None, ltrans=False, rtrans=False, result_add=False, lshift=0, "
     "rshift=0, do_relu=False, round_mode=RM_HALF_UP",
-    target("dst", types(INTS, "TPU-D04"), adds="result_add", lies=_MATRIX),
-    source("left", types(INTS, "TPU-D04"), lies=_MATRIX),
-    source("right", types(INTS, "TPU-D04"), lies=_MATRIX),
+    target("dst", types(INTS, "TPU-D04"), adds="result_add", alone=True, lies=_MATRIX),
+    multiplied(source("left", types(INTS, "TPU-D04"), lies=_MATRIX), second=False),
+    multiplied(source("right", types(INTS, "TPU-D04"), lies=_MATRIX), second=False),
     vector("bias", lies=_MATRIX),
     *_TRANSPOSITION,
     number("lshift"),
@@ -108,9 +116,9 @@ FMM: Final = function(
     "tiu.fmm",
     "dst = left @ right + bias, of floats: rows along n, columns along c and w",
     "dst*, left*, right*, bias=None, ltrans=False, result_add=False",
-    target("dst", types(FP32, "TPU-D04"), adds="result_add", lies=_MATRIX),
-    source("left", types(FP32, "TPU-D04"), lies=_MATRIX),
-    source("right", types(FP32, "TPU-D04"), lies=_MATRIX),
+    target("dst", types(FP32, "TPU-D04"), adds="result_add", alone=True, lies=_MATRIX),
+    multiplied(source("left", types(FP32, "TPU-D04"), lies=_MATRIX), second=False),
+    multiplied(source("right", types(FP32, "TPU-D04"), lies=_MATRIX), second=False),
     vector("bias", lies=_MATRIX),
     *(part for part in _TRANSPOSITION if part.role.name in ("ltrans", "result_add")),
     needs=_HAS_FIRST,
