@@ -181,6 +181,11 @@ def gram(left, right):
 
 TAIL_PASSING: Final = TAIL_FAILING.replace("and depth >= 128\n", "and depth % 128 == 0\n")
 
+# ----------------------------------------------------------------- input-part-skipped
+
+SKIPPED_FAILING: Final = TAIL_PASSING.replace("in range(depth // 128)", "in range(1, depth // 128)")
+SKIPPED_PASSING: Final = TAIL_PASSING
+
 # ----------------------------------------------------------------- loop-carried-dependence
 
 DEPENDENCE_FAILING: Final = (

@@ -157,7 +157,11 @@ class Along:
     @cached_property
     def last(self) -> tuple[Bool, bool]:
         """Whether they touch the last one."""
-        return self._touched(self.extent - 1, ())
+        return self.at(self.extent - 1)
+
+    def at(self, place: Expr) -> tuple[Bool, bool]:
+        """Whether they touch an index of the dimension."""
+        return self._touched(place, ())
 
     def _touched(self, place: Expr, given: tuple[Bool, ...]) -> tuple[Bool, bool]:
         copies = [copy(read, 0) for read in self.lines]

@@ -200,7 +200,8 @@ class ByteMemory:
     """Bytes, and which of them were written.
 
     ``full``: all were. Without ``data`` only the record is kept (``shapes_only``); without
-    ``tracked`` not even that. ``watched``: a second record says what was written since it was made.
+    ``tracked`` not even that. ``watched``: a second record says what was written since it was made,
+    and a third one what was read.
     """
 
     __slots__ = (
@@ -213,6 +214,7 @@ class ByteMemory:
         "size",
         "spoiled",
         "stored",
+        "taken",
         "touched",
         "tracked",
         "watched",
@@ -234,6 +236,8 @@ class ByteMemory:
         self.tracked = tracked
         self.watched = watched
         self.stored: Bytes | None = None
+        #: what was read, if that is watched
+        self.taken: Bytes | None = None
         #: whether anything was read, and where it was written last
         self.consumed = False
         self.writer: object = None
@@ -312,6 +316,17 @@ class ByteMemory:
             at[:, first:last] = _positions(block).reshape(n, last - first, h, w)
         each = array.view(np.uint8).reshape(-1, place.itemsize)
         data[at.reshape(-1, 1) + np.arange(place.itemsize)] = each
+
+    def take(self, place: Place) -> None:
+        """The bytes of a tensor are read."""
+        self.consumed = True
+        if not self.watched:
+            return
+        if self.taken is None:
+            self.taken = cleared(self.size)
+        word = _WORDS[place.itemsize]
+        for _, window in self._windows(self.taken, place, word):
+            window[...] = word.type(_ONES[place.itemsize])
 
     def mark(self, place: Place) -> None:
         """The bytes of a tensor are written."""

@@ -61,6 +61,11 @@ class Use:
         """How far reads come along each dimension, up to the first gap that they leave."""
         return tuple(_unbroken(chain.from_iterable(reads)) for reads in self.reads)
 
+    @property
+    def unread(self) -> tuple[int, ...]:
+        """The first index along each dimension that no read has."""
+        return tuple(_unbroken([(0, 0), *chain.from_iterable(reads)]) for reads in self.reads)
+
 
 def _left_out(stretches: Stretches) -> int:
     return stretches[1][0] - stretches[0][1] if len(stretches) > 1 else 0

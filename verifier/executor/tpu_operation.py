@@ -237,8 +237,9 @@ def _before(machine: ConcreteMachine, operation: Operation, used: list[Used]) ->
         if each.writes:
             each.region.memory.writer = operation.span_of(each.role)
         if each.reads:
-            each.region.memory.consumed = True
             parts = [(memory, _there(machine, memory, place)) for memory, place in each.parts]
+            for memory, place in parts:
+                memory.take(place)
             reads[each.role] = parts
     return follow(machine, operation, used, reads)
 

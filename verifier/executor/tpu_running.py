@@ -30,6 +30,7 @@ from verifier.symbolic.memory.events import (
     Filled,
     LaneLife,
     LanesLived,
+    Reached,
     SharedLived,
     Stored,
     Stretch,
@@ -37,7 +38,7 @@ from verifier.symbolic.memory.events import (
 )
 from verifier.symbolic.memory.sizes import lane_bytes, whole_bytes
 from verifier.symbolic.memory.stages import crosses
-from verifier.symbolic.tensors import Mark
+from verifier.symbolic.tensors import Mark, Storage
 
 if TYPE_CHECKING:
     from verifier.executor.machine import ConcreteMachine
@@ -161,7 +162,7 @@ def array_of(storage: BufferStorage) -> Array:
     return np.asarray(data.view(NUMPY[name]).reshape(shape).copy())
 
 
-def extents(storage: BufferStorage) -> tuple[int, ...]:
+def extents(storage: Storage) -> tuple[int, ...]:
     return tuple(extent.const for extent in storage.shape)
 
 
@@ -197,10 +198,32 @@ def finish(machine: ConcreteMachine, given: Given, span: Span) -> None:
         if machine.stores.lost:
             machine.unsettled |= {rule.id for rule, _ in machine.rules.monitors.get(Stored, ())}
     capacity(machine)
+    for pointee in given.pointees:
+        _reached(machine, pointee)
     _filled(machine, given, span)
     if not any(True for _ in given.results()):
         # a kernel whose text writes nothing is another matter: here no write was come to
         machine.meet(Wasted(machine.kernel, span))
+
+
+def _reached(machine: ConcreteMachine, pointee: Pointee) -> None:
+    """Tell how much of a tensor that is declared for a pointer is read, along each dimension."""
+    memory, view = pointee.storage.bytes, pointee.view
+    if memory is None or view is None or not memory.watched:
+        return
+    storage, shape = view.storage, extents(view.storage)
+    size = NUMPY[pointee.dtype].itemsize
+    if math.prod(shape) * size > memory.size:  # which is told where it is declared
+        return
+    taken: Any = np.zeros(shape, np.bool_)
+    if memory.taken is not None:
+        taken = memory.taken[: taken.size * size].reshape(*shape, size).any(-1)
+    axes = range(len(shape))
+    along = [taken.any(tuple(other for other in axes if other != axis)) for axis in axes]
+    ends = tuple(int(there.nonzero()[0][-1]) + 1 if there.any() else 0 for there in along)
+    unread = tuple(int(np.argmin([*there, False])) for there in along)
+    written = memory.touched
+    machine.meet(Reached(storage, ends, ends, unread, unread, memory.consumed, written))
 
 
 def _filled(machine: ConcreteMachine, given: Given, span: Span) -> None:

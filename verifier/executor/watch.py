@@ -497,7 +497,7 @@ class Watch:
             for use in (*self._inputs.values(), *self._tiles.values()):
                 memory = use.memory
                 storage = replace(memory.template.prototype, name=memory.name, span=memory.span)
-                ends = use.ends, use.stepped_ends, use.read_ends
+                ends = use.ends, use.stepped_ends, use.read_ends, use.unread
                 self._meet(Reached(storage, *ends, use.read, use.written))
         return [*self.instances.finish()]
 

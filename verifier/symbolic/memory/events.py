@@ -269,15 +269,17 @@ class Outside(Struct, frozen=True):
 class Reached(Struct, frozen=True):
     """How far a tensor is used along each dimension, by all iterations together.
 
-    Of a tile, what all that one allocation makes come to. ``ends``: of reads and writes;
-    ``stepped_ends``: with what the last step leaves out where these go in steps; ``read_ends``: of
-    reads alone, up to the first index that they leave out; 0 where there are none.
+    Of a tensor on a TPU, in the shape that the kernel declares; of a tile, what all that one
+    allocation makes come to. ``ends``: of reads and writes; ``stepped_ends``: with what the last
+    step leaves out where these go in steps; ``read_ends``: of reads alone, up to the first index
+    that they leave out; 0 where there are none. ``unread``: the first index that no read has.
     """
 
     storage: Storage
     ends: tuple[int, ...]
     stepped_ends: tuple[int, ...]
     read_ends: tuple[int, ...]
+    unread: tuple[int, ...]
     read: bool
     written: bool
 

@@ -1,0 +1,190 @@
+"""Parts that a loop leaves out of what it adds up: its beginning, its end, every other block."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from rules.memory import examples
+from rules.memory.formulas import pinned
+from rules.memory.wholes import Along, line, walks
+from rules.memory.words import highest, lowest
+from verifier.hardware.targets import Target
+from verifier.rulebase import Monitor, On, Replayed, Rule, Shown, Whose, register
+from verifier.source.ir import Span
+from verifier.symbolic import expr as E
+from verifier.symbolic.checks import Check, Note
+from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.memory.events import Reached
+from verifier.symbolic.memory.index import Access, Uses, index
+from verifier.symbolic.tensors import Loop, StorageKind, View
+from verifier.symbolic.trace import Trace
+
+
+class _Gap(Struct, frozen=True):
+    """An index of a dimension that a read leaves out, as ``what`` tells; ``given``: where it is."""
+
+    place: Expr
+    what: str
+    given: tuple[Bool, ...] = ()
+
+
+def skipped_parts(trace: Trace, target: Target) -> Iterable[Check]:
+    """One check per read of an input and gap that the loop around it leaves there.
+
+    Only of loops whose iterations write to one and the same place, as sums do: what goes to places
+    of its own each time is a copy of a part, and may be meant. Nor is a part that begins or ends
+    where a parameter says, or more than a step of the loop away from the beginning or end.
+    """
+    if not trace.completes:
+        return
+    sizes = pinned(trace)
+    for uses in index(trace).storages:
+        if uses.storage.kind is not StorageKind.INPUT or not uses.storage.buffer.off_chip:
+            continue
+        frame = uses.reads[0].view.frame if uses.reads else ()
+        alike = all(r.view.exact and r.view.frame == frame for r in uses.reads)
+        if not frame or not alike or uses.writes:
+            continue
+        for dimension, extent in enumerate(frame):
+            along = Along([line(read, dimension) for read in uses.reads], extent, sizes)
+            yield from _along(trace, uses, dimension, along)
+
+
+def _along(trace: Trace, uses: Uses, dimension: int, along: Along) -> Iterator[Check]:
+    told: set[tuple[object, ...]] = set()
+    for read, flat in zip(uses.reads, along.lines, strict=True):
+        walking = walks(flat)
+        adding = [loop for loop in walking if _adds_up(trace, loop)]
+        for gap in _gaps(flat, walking, adding, along.extent) if adding else ():
+            key = (gap.place, *map(id, read.path))
+            if key in told:
+                continue
+            told.add(key)
+            yield _missing(uses, dimension, read, gap, along, adding[0])
+
+
+def _adds_up(trace: Trace, loop: Loop) -> bool:
+    """Whether all iterations of a loop write to the same places."""
+    inside = [op for op in trace.operations if any(loop is other for other in op.loops)]
+    return any(op.writes for op in inside) and not any(
+        loop.symbol in term.free()
+        for op in inside
+        for _, view in op.writes
+        for term in _where(view, loop)
+    )
+
+
+def _where(view: View, loop: Loop) -> Iterator[Expr]:
+    """What says where a view lies; a tensor that each iteration makes anew lies anywhere."""
+    yield from view.coords
+    yield from (axis.size for axis in view.axes)
+    if all(loop is not other for other in view.storage.loops):
+        yield from view.instance
+
+
+def _gaps(
+    flat: Access, walking: Sequence[Loop], adding: Sequence[Loop], extent: Expr
+) -> Iterator[_Gap]:
+    (coord,) = flat.view.coords
+    first = lowest(coord, flat.loops, flat.view.axes)
+    last = highest(coord, flat.loops, flat.view.axes)
+    if first is None:
+        return
+    width = _width(flat)
+    steps = [abs(coord.coefficient(loop.symbol)) for loop in walking]
+    most = max(*steps, width, 1)
+    if first.is_const and 0 < first.const <= most:
+        yield _Gap(E.const(0), "the first of them is")
+    behind = extent - last - 1 if last is not None else E.const(0)
+    if behind.is_const and 0 < behind.const <= most:
+        yield _Gap(extent - 1, "the last of them is")
+    for loop in adding:
+        step = abs(coord.coefficient(loop.symbol))
+        if 0 < width < step:
+            runs = tuple(E.ge(each.trips, 1) for each in flat.loops)
+            yield _Gap(first + width, "what lies between its steps is", runs)
+
+
+def _width(flat: Access) -> int:
+    """How many indices one iteration reads at most, one beside the other; 0 if that is not known
+    or they are apart."""
+    (coord,) = flat.view.coords
+    width = 1
+    for axis in flat.view.axes:
+        if axis.symbol not in coord.free():
+            continue
+        _, most = E.bounds(axis.size)
+        if coord.coefficient(axis.symbol) != 1 or most is None or width > 1:
+            return 0
+        width = most
+    return width
+
+
+def _missing(
+    uses: Uses, dimension: int, read: Access, gap: _Gap, along: Along, loop: Loop
+) -> Check:
+    name = uses.storage.name
+    predicate, exact = along.at(gap.place)
+    index_ = f"index of dimension {dimension}"
+    return replace(
+        _part_read(name, read.span),
+        predicate=predicate,
+        given=(*gap.given, E.ge(gap.place, 0), E.lt(gap.place, along.extent)),
+        values=((f"{index_} that is not read", gap.place), ("its size", along.extent)),
+        notes=(
+            Note(loop.span, f"this loop adds up what it reads of `{name}`: {gap.what} left out"),
+        ),
+        exact=exact,
+        reason="" if exact else f"the reads of `{name}` are too irregular to add up",
+        path=read.path,
+        order=read.order,
+    )
+
+
+def _part_read(name: str, span: Span) -> Check:
+    """All of a tensor is read."""
+    return Check(
+        predicate=E.FALSE,
+        span=span,
+        text=f"every element of `{name}` is read",
+        message=f"a part of `{name}` is never read",
+        facts=("NKI-X11",),
+        help=("let the loop begin with the first block, end with the last one, and skip none",),
+    )
+
+
+def part_unread(event: Reached, target: Target) -> Iterator[Check]:
+    """An input of which a run leaves out indices of a dimension; what for it cannot say."""
+    storage = event.storage
+    if storage.kind is StorageKind.INPUT and not event.written:
+        sizes = zip(event.unread, storage.shape, strict=True)
+        if any(first < extent.const for first, extent in sizes):
+            yield _part_read(storage.name, storage.span)
+
+
+register(
+    Rule(
+        id="input-part-skipped",
+        code="MEM317",
+        family="memory",
+        summary="a loop that adds up an input leaves out no part of it",
+        silent=True,
+        reason=(
+            "A sum that begins with the second block, ends before the last one or takes every "
+            "other block is complete and wrong. Loops that copy a part to places of its own are "
+            "not judged, nor what begins or ends where a parameter says."
+        ),
+        facts=("NKI-X11",),
+        on=On.TRACE,
+        of_loops=True,
+        check=skipped_parts,
+        whose=Whose.OF_TENSORS,
+        monitors=(Monitor(Reached, part_unread, meant=True),),
+        replayed=Replayed(Shown.STATED, whole=True),
+        failing=examples.SKIPPED_FAILING,
+        passing=examples.SKIPPED_PASSING,
+    )
+)
