@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from rules.memory import examples
 from rules.memory.formulas import pinned
 from rules.memory.wholes import Along, line, walks
-from rules.memory.words import highest, lowest
+from rules.memory.words import highest, lowest, subject
 from verifier.hardware.targets import Target
 from verifier.rulebase import Monitor, On, Replayed, Rule, Shown, Whose, register
 from verifier.source.ir import Span
@@ -19,7 +19,7 @@ from verifier.symbolic.checks import Check, Note
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.memory.events import Reached
 from verifier.symbolic.memory.index import Access, Uses, index
-from verifier.symbolic.tensors import Loop, StorageKind, View
+from verifier.symbolic.tensors import Loop, Storage, StorageKind, View
 from verifier.symbolic.trace import Trace
 
 
@@ -130,7 +130,7 @@ def _missing(
     predicate, exact = along.at(gap.place)
     index_ = f"index of dimension {dimension}"
     return replace(
-        _part_read(name, read.span),
+        _part_read(uses.storage, read.span),
         predicate=predicate,
         given=(*gap.given, E.ge(gap.place, 0), E.lt(gap.place, along.extent)),
         values=((f"{index_} that is not read", gap.place), ("its size", along.extent)),
@@ -144,14 +144,16 @@ def _missing(
     )
 
 
-def _part_read(name: str, span: Span) -> Check:
+def _part_read(storage: Storage, span: Span) -> Check:
     """All of a tensor is read."""
+    name = storage.name
     return Check(
         predicate=E.FALSE,
         span=span,
         text=f"every element of `{name}` is read",
         message=f"a part of `{name}` is never read",
         facts=("NKI-X11",),
+        subject=subject(storage),
         help=("let the loop begin with the first block, end with the last one, and skip none",),
     )
 
@@ -162,7 +164,7 @@ def part_unread(event: Reached, target: Target) -> Iterator[Check]:
     if storage.kind is StorageKind.INPUT and not event.written:
         sizes = zip(event.unread, storage.shape, strict=True)
         if any(first < extent.const for first, extent in sizes):
-            yield _part_read(storage.name, storage.span)
+            yield _part_read(storage, storage.span)
 
 
 register(
@@ -183,7 +185,7 @@ register(
         check=skipped_parts,
         whose=Whose.OF_TENSORS,
         monitors=(Monitor(Reached, part_unread, meant=True),),
-        replayed=Replayed(Shown.STATED, whole=True),
+        replayed=Replayed(Shown.SUBJECT, whole=True),
         failing=examples.SKIPPED_FAILING,
         passing=examples.SKIPPED_PASSING,
     )

@@ -279,6 +279,17 @@ def test_a_run_tells_of_it(tmp_path: Path, body: str, compiled: bool) -> None:
             "y = pl.gtensor([1, 50, 1, 70], pl.GLOBAL, y_ptr)\nif k > 5:\n    pl.dma.load(x, y)",
             True,
         ),
+        # a part of it, in a loop, which comes to nothing; and one that is loaded
+        (
+            "y = pl.gtensor([1, 50, 1, 70], pl.GLOBAL, y_ptr)\nfor i in range(m):\n"
+            "    part = y.sub_view([1, 5, 1, 70], [0, i, 0, 0])",
+            False,
+        ),
+        (
+            "y = pl.gtensor([1, 50, 1, 70], pl.GLOBAL, y_ptr)\n"
+            "z = y.view()\npart = z\npl.dma.load(x, part)",
+            True,
+        ),
         # another name of a tensor that is used
         ("y = pl.gtensor([1, 50, 1, 70], pl.GLOBAL, x_ptr)\nz = y_ptr.dtype", True),
     ],

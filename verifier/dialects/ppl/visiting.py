@@ -34,6 +34,8 @@ BUILTINS: Final = frozenset(
 
 
 #: functions that give a pointer a shape
+#: methods that give a part of a tensor
+_PARTS: Final = frozenset({"sub_view", "view"})
 _DECLARING: Final = frozenset({"gtensor", "make_gtensor_permute"})
 
 
@@ -132,10 +134,54 @@ def unused(vm: VM, stmt: ir.Assign) -> None:
     # (a pointer that another tensor is declared for as well is used through that)
     pointers = [n.id for n in ir.own((call,)) if isinstance(n, ir.Name) and times[n.id] == 1]
     given = {p.name for p in function.definition.params}
-    if times[target.id] == 1 and not given.isdisjoint(pointers):
+    if not _leads_on(vm, function.definition, target.id) and not given.isdisjoint(pointers):
         what = f"`{target.id}` is declared, and nothing is read from it or stored to it"
         help = "read from it or store to it, or leave it out"
         _unused(vm, target.id, target.span, what, help, "error")
+
+
+def _leads_on(vm: VM, definition: ir.FunctionDef, name: str) -> bool:
+    """Whether a name is spoken of other than to give it, or a part of it, names of which nothing
+    speaks."""
+    times = _named(vm, definition)
+    left, seen = [name], {name}
+    while left:
+        at = left.pop()
+        inside = 0
+        for target, value in _renamed(vm, definition):
+            found = sum(isinstance(n, ir.Name) and n.id == at for n in ir.own((value,)))
+            inside += found
+            if found and target not in seen:
+                seen.add(target)
+                left.append(target)
+        assigned = sum(target == at for target, _ in _renamed(vm, definition))
+        if times[at] > inside + (assigned or 1):
+            return True
+    return False
+
+
+def _renamed(vm: VM, definition: ir.FunctionDef) -> list[tuple[str, ir.Expr]]:
+    """The assignments to a name of another name, or of a part of a tensor."""
+    key = ("names for names in", definition.name_span)
+    if key not in vm.memo:
+        vm.memo[key] = [
+            (node.targets[0].id, node.value)
+            for node in ir.own(definition.body)
+            if isinstance(node, ir.Assign)
+            and len(node.targets) == 1
+            and isinstance(node.targets[0], ir.Name)
+            and _is_part(node.value)
+        ]
+    found = vm.memo[key]
+    assert isinstance(found, list)
+    return found
+
+
+def _is_part(value: ir.Expr) -> bool:
+    if isinstance(value, ir.Call):
+        function = value.func
+        return isinstance(function, ir.Attribute) and function.attr in _PARTS
+    return isinstance(value, (ir.Name, ir.Subscript))
 
 
 def unnamed(vm: VM, definition: ir.FunctionDef) -> None:
