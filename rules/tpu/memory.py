@@ -15,6 +15,7 @@ from rules.tpu.beginnings import Beginning, beginning, divisors
 from rules.tpu.examples import pair
 from rules.tpu.flow import Instance, Use, Uses
 from rules.tpu.kit import function, words
+from rules.tpu.runs import is_block
 from verifier.dialects.names import OKK
 from verifier.hardware.chips import Chip
 from verifier.rulebase import Monitor, On, Replayed, Rule, register
@@ -25,7 +26,7 @@ from verifier.symbolic.lanes import LocalTensor
 from verifier.symbolic.memory.events import Stretch
 from verifier.symbolic.memory.known import MOST_TURNS, Known
 from verifier.symbolic.tensors import Loop
-from verifier.symbolic.trace import Trace
+from verifier.symbolic.trace import Operation, Trace
 
 #: iterations back in which the write that a read is about is looked for, at least: pipelines of
 #: three stages
@@ -239,7 +240,7 @@ def overlap_in_run(event: Stretch, chip: Chip) -> Iterator[Check]:
     if event.cut:
         trace = replace(trace, operations=flow.from_whole_sections(trace))
     for check in _overlaps(trace, chip, event):
-        if check.predicate is not E.TRUE:
+        if check.predicate is not E.TRUE and check.exact:
             yield check
 
 
@@ -350,6 +351,9 @@ def _of_read(
             rest = others.update(read, each, write)
             check = _whole(chip, read, each, write, table.writes, rest)
             yield check, _key(read.tensor, write.tensor)
+            alone = None if source is None else others.of_its_own(read, each, write)
+            if alone is not None:
+                yield alone, _key(read.tensor, write.tensor)
     if source is None:
         return
     twice = others.written_twice(read, source)
@@ -393,6 +397,28 @@ class _Others(Struct, frozen=True):
                 return E.and_(within, E.not_(replaced)) if alike else E.FALSE
         return E.or_(within, replaced)
 
+    def of_its_own(self, read: Use, source: Source, write: Instance) -> Check | None:
+        """What is said of a write to a part of what is read, which something uses by itself as
+        well, if that is no update of what was computed or loaded there.
+
+        A row or a block may be a part of both; half of a row and half of the next are not.
+        """
+        chip, table, made = self.chip, self.table, write.use.operation
+        loaded = any(touch.reads for touch in source.write.use.operation.touches)
+        if not loaded or _in_place(made, write.use) or made is read.operation:
+            return None
+        if kit.apart(chip, write.tensor, read.tensor)[0] is E.TRUE:
+            return None
+        if not any(_uses(chip, table, other, write.use, read) for other in table.reads):
+            return None
+        replaced = _replaces(chip, write.tensor, read.tensor)
+        check = _whole(chip, read, source, write, table.writes, replaced)
+        if is_block(chip, read.tensor, write.tensor) is False:
+            return check
+        role = f"{words(write.use.touch.role)} of `{function(made)}`"
+        reason = f"whether {role} is meant as a part of what `{function(read.operation)}` reads"
+        return replace(check, exact=False, reason=f"{reason} is not known")
+
     def written_twice(self, read: Use, source: Source) -> tuple[Source, Instance] | None:
         """Two writes to all of the place that a read shares with another operand, the first of
         which was for nobody: what one of the operands is to find there. The first one and the last.
@@ -420,6 +446,29 @@ class _Others(Struct, frozen=True):
             first = Source(Instance(use, use.tensor, ()), source.depth, 0)
             return (first, last) if unread and (made or read.touch.writes) else None
         return None
+
+
+def _in_place(operation: Operation, write: Use) -> bool:
+    """Whether an operation reads what it writes, or begins with something of no meaning."""
+    local = [touch for touch in operation.touches if isinstance(touch.tensor, LocalTensor)]
+    same = (
+        touch.reads
+        and isinstance(touch.tensor, LocalTensor)
+        and kit.same_place(touch.tensor, write.tensor)
+        for touch in local
+    )
+    return any(same) or not any(touch.reads for touch in operation.touches)
+
+
+def _uses(chip: Chip, table: Uses, other: Use, write: Use, read: Use) -> bool:
+    """Whether a function, other than the one that reads, takes just what a write has left."""
+    if other.operation is read.operation or not kit.same_place(other.tensor, write.tensor):
+        return False
+    targets = (touch.tensor for touch in other.operation.touches if touch.writes)
+    if any(isinstance(t, LocalTensor) and kit.same_place(t, write.tensor) for t in targets):
+        return False
+    mine = source_of(chip, other, table.writes, _coincide)
+    return mine is not None and mine.write.use is write
 
 
 def _alike(one: Use, other: Use) -> bool:
@@ -567,7 +616,9 @@ register(
             "it overwrites the beginning of the next one, which then is read half old, half new: "
             "two buffers of a ping-pong that are too close, or a last slice that is larger than "
             "the others. Replacing a tensor as a whole once it was read, or updating a part of it, "
-            "is fine. What one function reads by two operands that were written each on its own is "
+            "is fine, unless that is a tensor of its own that lies across the rows of the other "
+            "and that something else takes as it is. What one function reads by two operands that "
+            "were written each on its own is "
             "no update: the later one destroys what it takes of the other."
         ),
         facts=("ADR-11", "BUG-03", "OKK-X07", "ADR-07"),

@@ -349,8 +349,13 @@ def even(journey: Journey, group: Sequence[Arrival], column: Column) -> Pace | N
 
 
 def _step(offsets: Sequence[Expr]) -> Expr | None:
+    """The one step that others are several of."""
     steps = {id(step): step for a, b in pairwise(offsets) if (step := b - a) is not E.const(0)}
-    return next(iter(steps.values())) if len(steps) == 1 else None
+    for own in steps.values():
+        times = [_steps(step, own) for step in steps.values()]
+        if all(count is not None and count > 0 for count in times):
+            return own
+    return None
 
 
 def twice(column: Sequence[Part]) -> list[int]:
@@ -416,35 +421,38 @@ def _is_later(call: Event, content: Content) -> bool:
 
 
 def left_behind(journey: Journey, others: Journey) -> Iterator[Astray]:
-    """Results that nothing has read, of parts that have arrived nowhere, by calls of which results
-    have arrived in ``others``."""
+    """What nothing has read, of parts that have arrived nowhere, by calls of which results have
+    arrived in ``others``; where nothing was stored there, the results of any function."""
     arrived = [arrival for arrival in journey.arrivals if arrival.content is not None]
     if journey.unsure or len(arrived) < len(journey.arrivals):
         return
     there = {(id(p.storage), id(p.offset)) for arrival in arrived for p in parts_of(arrival)}
-    through = {
-        span
-        for arrival in others.arrivals
-        if arrival.content is not None
-        for span in spans(arrival.content)
-    }
+    through = set(_calls(others))
     for held in journey.held:
         content = held.content
-        if content is None or held.read or not content.way or len(content.parts) != 1:
+        if content is None or held.read or len(content.parts) != 1:
             continue
         (part,) = content.parts
         if (id(part.storage), id(part.offset)) in there:
             continue
-        if held.event.operation.span in through:
+        if held.event.operation.span in through or (content.way and not others.arrivals):
             yield Astray(held.event, part.load, LEFT_BEHIND)
+
+
+def _calls(journey: Journey) -> Iterator[Span]:
+    """The calls that what has arrived has gone through, loads among them."""
+    for arrival in journey.arrivals:
+        if arrival.content is not None:
+            yield from spans(arrival.content)
+            yield from (part.load.operation.span for part in arrival.content.parts)
 
 
 def passed_over(
     journey: Journey, pace_of: Callable[[Sequence[Arrival], Column], Pace | None]
 ) -> Iterator[Astray]:
-    """Results that nothing has read and something has overwritten, of parts that are to go to a
-    place in an output that nothing is taken to, before others."""
-    if journey.unsure or not journey.lost:
+    """Results that nothing has read, of parts that are to go to a place in an output that nothing
+    is taken to, before others."""
+    if journey.unsure:
         return
     for group in groups(journey.arrivals):
         for column in columns(group):
@@ -459,7 +467,8 @@ def _passed_over(
     there = {id(arrival.offset) for arrival in group}
     arrived = {id(part.offset) for part in column.parts}
     through = spans(longest(group))
-    for held in journey.lost:
+    left = (held for held in journey.held if not held.read)
+    for held in (*journey.lost, *left):
         content = held.content
         if content is None or len(content.parts) != 1 or not content.way:
             continue

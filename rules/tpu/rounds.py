@@ -7,8 +7,8 @@ rounds that is a fault.
 
 How far the next part is away say the addresses of the loads and stores of the loop. Where they do
 not go on evenly, the kernel says by itself that parts are used otherwise: nothing is said then, nor
-where other loads of the loop take some of them from elsewhere. What a loop ends to load after a
-number of rounds of its own and goes on to read from one place is used on purpose, too.
+where other loads of the loop take some of them from elsewhere. What is loaded from one address in
+whatever round is used on purpose in all of them, too.
 """
 
 from __future__ import annotations
@@ -286,6 +286,7 @@ class Rounds:
                 astray[value] += sure
                 alone[value] += others
             astray[value] += self._passed_over(value)
+            astray[value] += self._unstored(value)
         since = _since({value for value in found if self._behind(value)}, max(found))
         for value in range(1, max(found) + 1):
             behind = self._behind(value, others=value < since)
@@ -324,7 +325,7 @@ class Rounds:
         for group in parts.groups(journey.arrivals):
             for column in parts.columns(group):
                 pace = self.paces.pace(group[0].storage, column, self.size.put(value))
-                if pace is None or self._meant(column):
+                if pace is None:
                     continue
                 wrong = out if shown and parts.is_astray(column.parts, pace) else alone
                 for n in parts.out_of_step(group, column.parts, pace):
@@ -353,15 +354,6 @@ class Rounds:
                 (out if shown else alone).append(Astray(arrival.store, load, parts.LEFT_OUT, call))
         return out, alone
 
-    def _meant(self, column: Column) -> bool:
-        """Whether the loop ends to load after a number of rounds of its own, and goes on to read
-        the one part that it has loaded."""
-        largest = max(self.journeys)
-        loads, fewer = (
-            column.loaded(self.journeys[value][1]) for value in (largest, largest - _LONGEST)
-        )
-        return len(loads) == len(fewer) and len({id(part.offset) for part in loads}) == 1
-
     def _whole(self, group: Sequence[Arrival]) -> Content | None:
         """What goes through most calls where there are most rounds, each of them in all rounds from
         some on, or up to some."""
@@ -384,7 +376,13 @@ class Rounds:
             return []
         _, journey = self.journeys[value]
         found = parts.left_behind(journey, largest if others else journey)
-        return [each for each in found if _ends(each.load.operation, self.size)]
+        return [each for each in found if _ends(each, self.size)]
+
+    def _unstored(self, value: int) -> Iterator[Astray]:
+        """Results of so few rounds that nothing is stored at all."""
+        (_, journey), (_, largest) = self.journeys[value], self.journeys[max(self.journeys)]
+        if largest.arrivals and not journey.arrivals:
+            yield from filter(_is_made, parts.left_behind(journey, largest))
 
     def _steady(self, operation: Operation, events: Sequence[Event]) -> bool:
         """Whether it is in all rounds from some on, or up to some."""
@@ -393,15 +391,22 @@ class Rounds:
         return not known or max(known) - min(known) < len(known)
 
 
-def _ends(op: Operation, size: Size) -> bool:
-    """Whether it is under a condition that bounds the index from above, or done in as many rounds
-    as the size says."""
-    return size.loop.trips is size.term or any(
+def _ends(astray: Astray, size: Size) -> bool:
+    """Whether its part is loaded under a condition that bounds the index from above; or it is made
+    in as many rounds as the size says."""
+    if _is_made(astray) and size.loop.trips is size.term:
+        return True
+    return any(
         fact.kind is E.BoolKind.LE
         and fact.expr is not None
         and fact.expr.coefficient(size.loop.symbol) > 0
-        for fact in _path(op)
+        for fact in _path(astray.load.operation)
     )
+
+
+def _is_made(astray: Astray) -> bool:
+    """Whether it is the result of a function, no load."""
+    return astray.at is not astray.load
 
 
 def _since(values: set[int], last: int) -> int:

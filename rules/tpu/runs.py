@@ -124,3 +124,20 @@ def _in_lane(
             else:
                 for column in range(first, last):
                     yield at + column * strides[2], 1
+
+
+def is_block(chip: Chip, outer: LocalTensor, inner: LocalTensor) -> bool | None:
+    """Whether what one tensor takes of a channel of another are some rows and columns of it; None
+    where that is not known by numbers."""
+    far = inner.address - outer.address
+    terms = (outer.dtype.itemsize, inner.dtype.itemsize, *outer.strides, *inner.shape[2:])
+    numbers = _plain((far, *terms, *inner.strides))
+    if numbers is None:
+        return None
+    start, size, other, _, _, row, column, h, w, _, _, down, along = numbers
+    start %= chip.local_bytes
+    if size != other or column != 1 or row < 1 or start % size or h * w > chip.local_bytes:
+        return None
+    places = {start // size + i * down + j * along for i in range(h) for j in range(w)}
+    rows, columns = {place // row for place in places}, {place % row for place in places}
+    return len(rows) * len(columns) == len(places)
