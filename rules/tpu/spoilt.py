@@ -24,7 +24,7 @@ from rules.tpu.written import Element, Point, Way
 from verifier.hardware.chips import Chip
 from verifier.symbolic import expr as E
 from verifier.symbolic.checks import Check
-from verifier.symbolic.effects import Carried, Index
+from verifier.symbolic.effects import Carried, Decides, Index, Line
 from verifier.symbolic.expr import Bool, Expr, Sym
 from verifier.symbolic.lanes import Quad, SystemTensor
 from verifier.symbolic.memory.deciding import USED, taken
@@ -35,7 +35,7 @@ class Part(Struct, frozen=True):
 
     ``formula``: that an element of the operand is, whose ``axes`` are symbols (or settled): lane,
     slot, image, row, column, and which bytes of it. ``first``: the lane in which it starts.
-    ``source``: which element goes into one of the result.
+    ``source``: which element goes into one of the result, or any of a line, and that it is one.
     """
 
     formula: Bool
@@ -43,7 +43,7 @@ class Part(Struct, frozen=True):
     own: frozenset[Sym]
     first: Expr
     lanes: int
-    source: Callable[[Index], Index | None]
+    source: Callable[[Index], tuple[Index, Bool] | None]
 
     def of(self, index: Quad, part: Expr) -> Bool:
         """That an element of the result is defined, as far as the operand tells."""
@@ -52,7 +52,7 @@ class Part(Struct, frozen=True):
         found = self.source(index)
         if found is None:
             return E.FALSE
-        n, c, h, w = found
+        (n, c, h, w), there = found
         place = self.first + c
         lane, slot = E.mod(place, self.lanes), E.floordiv(place, self.lanes)
         if self.axes[1].as_atom() not in self.own:
@@ -62,7 +62,7 @@ class Part(Struct, frozen=True):
             symbol = axis.as_atom()
             if isinstance(symbol, Sym) and symbol in self.own:
                 put[symbol] = value
-        return E.Substitution(put).bool(self.formula)
+        return E.or_(E.not_(there), E.Substitution(put).bool(self.formula))
 
 
 class Spoilt(Struct, frozen=True):
@@ -96,16 +96,22 @@ class Threat(Struct, frozen=True):
 
 
 def why_it_decides(read: Use) -> str:
-    """Why what is undefined must not be read, as messages say it; empty where it is carried on."""
+    """Why what is undefined must not be read, as messages say it; empty where it is carried on.
+
+    What goes to a part of a tensor's last channel is not followed.
+    """
 
     def sees(to: str) -> bool | None:
-        found = next((t for t in read.operation.touches if t.role == to and t.writes), None)
-        return None if found is None else isinstance(found.tensor, SystemTensor)
+        for found in (t for t in read.operation.touches if t.role == to and t.writes):
+            if isinstance(found.tensor, SystemTensor):
+                return True
+            return False if Use(read.operation, found, found.tensor).whole is E.TRUE else None
+        return None
 
     for found in taken(read.operation, read.touch.role, sees):
         if found.why:
             return found.why
-        if found.entry is None or not isinstance(found.entry.fate, Carried):
+        if found.entry is None or isinstance(found.entry.fate, Decides):
             return USED
     return ""
 
@@ -113,7 +119,7 @@ def why_it_decides(read: Use) -> str:
 def result(table: Uses, read: Use) -> Use | None:
     """What a read is carried to, if it is carried to one result."""
     entries = kit.described(read.operation).footprint.reads_of(read.touch.role)
-    roles = {entry.fate.to for entry in entries if isinstance(entry.fate, Carried)}
+    roles = {entry.fate.to for entry in entries if not isinstance(entry.fate, Decides)}
     mine = [w for w in table.writes if w.operation is read.operation and w.touch.role in roles]
     return mine[0] if len(mine) == 1 else None
 
@@ -122,15 +128,30 @@ def part_of(chip: Chip, read: Use, point: Element, formula: Bool) -> Part:
     """The elements of a result that are defined where ``formula`` holds of a read's elements."""
     (entry,) = kit.described(read.operation).footprint.reads_of(read.touch.role)
     fate = entry.fate
-    assert isinstance(fate, Carried)
+    assert not isinstance(fate, Decides)
     own = [symbol for index, _ in point.axes if isinstance(symbol := index.as_atom(), Sym)]
     n, _, h, w = point.index
     first = lane_of(chip, read.tensor)
     axes = (point.lane, point.slot, n, h, w, point.part)
     operation = read.operation
-    return Part(
-        formula, axes, frozenset(own), first, chip.lanes, lambda i: fate.source(operation, i)
-    )
+
+    def source(index: Index) -> tuple[Index, Bool] | None:
+        if isinstance(fate, Carried):
+            one = fate.source(operation, index)
+            return None if one is None else (one, E.TRUE)
+        line = fate.line(operation, index)
+        return None if line is None else _any_of(read, line)
+
+    return Part(formula, axes, frozenset(own), first, chip.lanes, source)
+
+
+def _any_of(read: Use, line: Line) -> tuple[Index, Bool]:
+    """Any element of a line that a read takes, and that it is one."""
+    fresh = zip(line, kit.any_element(), read.tensor.shape, strict=True)
+    found = [(at, None) if at is not None else (axis, size) for at, axis, size in fresh]
+    n, c, h, w = (at for at, _ in found)
+    inside = (E.lt(at, size) for at, size in found if size is not None)
+    return (n, c, h, w), E.and_(*inside, *read.taken_of((n, c, h, w), E.const(0)))
 
 
 def threats(

@@ -10,6 +10,7 @@ from verifier.dialects.okk.isa.shared import (
     F32,
     Part,
     flag,
+    folds,
     function,
     given,
     integer,
@@ -18,6 +19,7 @@ from verifier.dialects.okk.isa.shared import (
     when_set,
     writes,
 )
+from verifier.symbolic.effects import Call, Index, Line
 from verifier.symbolic.instruction import Instruction, Trait
 from verifier.symbolic.roles import Role, StartLanes, Takes, Unit
 
@@ -133,6 +135,11 @@ def _of_columns(name: str, shape: Shape, columns: str) -> Role:
     )
 
 
+def _of_column(call: Call, index: Index) -> Line:
+    """All rows of the column."""
+    return None, index[1], index[2], index[3]
+
+
 _SIZES: Final[tuple[Part, ...]] = (
     integer("left_rows"),
     integer("left_cols"),
@@ -148,9 +155,21 @@ MATMUL: Final = function(
     writes(
         _matrix("output", "left_rows", "right_cols", "right_cols_per_channel"), adds="result_add"
     ),
-    reads(_matrix("left", "left_rows", "left_cols", "left_cols_per_channel")),
-    reads(_matrix("right", "left_cols", "right_cols", "right_cols_per_channel")),
-    reads(_of_columns("bias", shapes.row, "right_cols"), when_set("using_bias")),
+    folds(
+        reads(_matrix("left", "left_rows", "left_cols", "left_cols_per_channel")),
+        lambda call, index: (index[0], None, None, None),
+        "output",
+    ),
+    folds(
+        reads(_matrix("right", "left_cols", "right_cols", "right_cols_per_channel")),
+        _of_column,
+        "output",
+    ),
+    folds(
+        reads(_of_columns("bias", shapes.row, "right_cols"), when_set("using_bias")),
+        _of_column,
+        "output",
+    ),
     *_SIZES,
     flag("using_bias"),
     flag("result_add"),

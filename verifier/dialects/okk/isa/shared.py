@@ -19,8 +19,10 @@ from verifier.symbolic.effects import (
     Call,
     Carried,
     Decides,
+    Folded,
     Footprint,
     Index,
+    Line,
     Reads,
     When,
     Where,
@@ -113,16 +115,23 @@ def goes_on(part: Part, source: Callable[[Call, Index], Index] = same) -> Part:
     return replace(part, reads=tuple(carried))
 
 
+def folds(part: Part, line: Callable[[Call, Index], Line], to: str) -> Part:
+    """A part of which the elements of a line go into one of ``to`` together."""
+    folded = (replace(entry, fate=Folded(line, to)) for entry in part.reads)
+    return replace(part, reads=tuple(folded))
+
+
 def of_channel(call: Call, index: Index) -> Index:
     """The number of a channel, which goes into all elements of it."""
     return E.const(0), index[1], E.const(0), E.const(0)
 
 
 def writes(role: Role, adds: str = "") -> Part:
-    """``adds``: a flag that says if what was there is added to."""
+    """``adds``: a flag that says if what was there is added to, element by element."""
     if not adds:
         return Part(role, (), (Writes(role=role.name),))
-    return Part(role, (), (Writes(role=role.name, effect=lambda call: _flag(call, adds)),))
+    sums = Reads(role=role.name, fate=Carried(same, role.name), when=when_set(adds))
+    return Part(role, (sums,), (Writes(role=role.name, effect=lambda call: _flag(call, adds)),))
 
 
 def updates(role: Role) -> Part:
