@@ -24,7 +24,7 @@ from verifier.symbolic.memory.events import Reached
 from verifier.symbolic.memory.index import Access, Index, Uses, index
 from verifier.symbolic.memory.known import Known
 from verifier.symbolic.pretty import factor, operand, pretty
-from verifier.symbolic.tensors import Loop, Storage, StorageKind, View
+from verifier.symbolic.tensors import Loop, LoopKind, Storage, StorageKind, View
 from verifier.symbolic.trace import Trace
 
 #: tiles, and what calls give back
@@ -73,8 +73,14 @@ def _tail(
     asked: set[tuple[int, ...]] = set()
     for read, flat in zip(uses.reads, along.lines, strict=True):
         where = tuple(map(id, read.path))
-        tiling = None if where in asked else _tiling(read, flat, along)
+        if where in asked:
+            continue
+        tiling = _tiling(read, flat, along)
         if tiling is None:
+            early = _early(flat, along)
+            if early is not None and not any(_goes_along(t, early) for t in targets):
+                asked.add(where)
+                yield _last_one_left(uses, dimension, read, early, along)
             continue
         asked.add(where)
         known = table.assumed(read.order)
@@ -90,25 +96,67 @@ def _missing(uses: Uses, dimension: int, tiling: _Tiling, along: Along) -> Check
         (predicate, exact), given = along.everywhere, (*given, along.inside)
     ends = reach(read, dimension)
     end = ends[1] if ends is not None else None
-    upto = f"index {operand(end)}" if end is not None else "the last whole tile"
     whole = _read_to_the_end(
         storage, dimension, tiling.span, along.extent, end, reshaped=_reshaped(read)
     )
-    name = storage.name
     return replace(
-        whole,
+        _of_read(whole, dimension, read),
         predicate=predicate,
         given=given,
-        notes=(
-            Note(
-                read.span,
-                f"`{name}` is read here, up to {upto} of dimension {dimension}",
-            ),
-        ),
         exact=exact,
-        reason="" if exact else f"the reads of `{name}` are too irregular to add up",
-        path=read.path,
-        order=read.order,
+        reason="" if exact else f"the reads of `{storage.name}` are too irregular to add up",
+    )
+
+
+def _of_read(whole: Check, dimension: int, read: Access) -> Check:
+    """The check, with the read that it is about."""
+    ends = reach(read, dimension)
+    upto = f"index {operand(ends[1])}" if ends is not None else "the last whole tile"
+    said = f"`{read.view.storage.name}` is read here, up to {upto} of dimension {dimension}"
+    return replace(whole, notes=(Note(read.span, said),), path=read.path, order=read.order)
+
+
+def _early(read: Access, along: Along) -> Loop | None:
+    """A loop over the blocks of a dimension that would come to the end in one trip more.
+
+    What goes through a number of blocks that nothing says is all of them takes a part on purpose.
+    """
+    for loop in walks(read):
+        if loop.kind is LoopKind.GRID:
+            continue
+        counts = quotients([loop.trips])
+        blocks = [f for f in fillings(read, along.extent) if f.quotient in counts]
+        if not blocks or not along.last[1]:
+            continue
+        further = along.further(loop)
+        if any(further.complete(each) for each in blocks):
+            return loop
+    return None
+
+
+def _goes_along(target: Uses, loop: Loop) -> bool:
+    """Whether something is written block by block, in as many trips as the loop goes.
+
+    Then one block less may be meant: what is moved by a block has one less.
+    """
+    return any(
+        other.trips is loop.trips and any(other.symbol in coord.free() for coord in view.coords)
+        for write in target.writes
+        for view in [write.view]
+        for other in write.loops
+    )
+
+
+def _last_one_left(uses: Uses, dimension: int, read: Access, loop: Loop, along: Along) -> Check:
+    """What a loop leaves that stops before the last block."""
+    whole = _read_to_the_end(uses.storage, dimension, loop.span, along.extent, None)
+    trips = pretty(loop.trips)
+    return replace(
+        _of_read(whole, dimension, read),
+        predicate=along.last[0],
+        text=f"the last block of {uses.storage.name}.shape[{dimension}] is read",
+        given=tuple(E.ge(other.trips, 1) for other in read.loops if other is not loop),
+        help=(f"the loop makes {trips} trips: one more comes to the last block",),
     )
 
 

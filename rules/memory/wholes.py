@@ -197,6 +197,19 @@ class Along:
         found = E.Substitution({self._symbol: place}).bool(by.bool(formula))
         return self.pinned.bool(found)
 
+    def further(self, loop: Loop) -> Along:
+        """The same reads if a loop went one trip further."""
+        longer = Loop(loop.index, loop.trips + 1, loop.kind, loop.name, loop.span)
+        lines = [
+            replace(
+                each,
+                loops=tuple(longer if other is loop else other for other in each.loops),
+                reaches={},
+            )
+            for each in self.lines
+        ]
+        return Along(lines, self.extent, self.pinned)
+
     def complete(self, filling: Filling) -> bool:
         """Whether all of the dimension is read where tiles fill it, as far as samples show."""
         return self._shown(filling, last=False)
