@@ -100,7 +100,7 @@ register(
             "Off chip the furthest element must lie in the tensor, on chip in its partitions and "
             "in the row of its partition; beyond the row lies the next tile, not the next row."
         ),
-        facts=("A06", "A07", "X50"),
+        facts=("A02", "A06", "A07", "X50"),
         on=On.HOST,
         sources=("NKI access pattern reference, semantics of the access pattern",),
         failing=_ACCESS_BOUNDS.failing,

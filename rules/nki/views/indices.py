@@ -6,7 +6,7 @@ from rules.beta1 import TWINS
 from rules.nki import twins
 from rules.nki.kit import register
 from rules.nki.samples import variants
-from verifier.rulebase import On, Rule
+from verifier.rulebase import COMPILED, On, Rule
 
 register(
     Rule(
@@ -25,6 +25,7 @@ register(
             "DCP06",
             "DCP07",
             "TI02",
+            "X40",
             "X43",
             "X45",
             "X46",
@@ -203,5 +204,87 @@ register(
         twins=TWINS["beta1-index-rank"],
         failing=_BETA1_INDEX_RANK.failing,
         passing=_BETA1_INDEX_RANK.passing,
+    )
+)
+
+
+_SUBSCRIPT_KEY = variants(
+    """\
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def spread(x):
+    assert x.shape == (72, 40)
+    out = nl.ndarray((72, 1, 40), dtype=x.dtype, buffer=nl.shared_hbm)
+    tile = nl.ndarray((72, 40), dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=tile, src=x)
+-    nisa.dma_copy(dst=out, src=tile[:, None, :])
++    nisa.dma_copy(dst=out, src=tile.reshape((72, 1, 40)))
+    return out
+"""
+)
+
+
+register(
+    Rule(
+        id="subscript-key",
+        code="NKI266",
+        family="views",
+        summary="a tensor is indexed with integers, slices, `nl.ds` and `...`",
+        reason=(
+            "A subscript says which elements of a tensor a view has, by numbers that are known "
+            "when the kernel is traced or by a register that `nl.ds` begins at. It takes no "
+            "`None`, list, text, float or truth value, and since NKI 0.2 no tensor: what a tile "
+            "picks is written as an access pattern."
+        ),
+        facts=("X01", "M027"),
+        on=On.HOST,
+        sources=("NKI tensor reference, __getitem__", "NKI migration guide 0.2"),
+        failing=_SUBSCRIPT_KEY.failing,
+        passing=_SUBSCRIPT_KEY.passing,
+    )
+)
+
+
+_RUNTIME_OFFSET = variants(
+    """\
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def later_rows(x):
+    assert x.shape == (90, 40)
+    out = nl.ndarray((72, 40), dtype=x.dtype, buffer=nl.shared_hbm)
+    tile = nl.ndarray((72, 40), dtype=x.dtype, buffer=nl.sbuf)
+-    later = x.ap([[40, 72], [1, 40]], scalar_offset=3)
++    later = x.ap([[40, 72], [1, 40]], offset=3 * 40)
+    nisa.dma_copy(dst=tile, src=later)
+    nisa.dma_copy(dst=out, src=tile)
+    return out
+"""
+)
+
+
+register(
+    Rule(
+        id="offset-of-host",
+        code="NKI267",
+        family="views",
+        summary="`scalar_offset` of an access pattern is a register or an element of a tile",
+        reason=(
+            "`scalar_offset` names the scalar of the device that a pattern begins at when it is "
+            "used. A number of the program belongs into `offset`."
+        ),
+        facts=("X45", "DCP06"),
+        on=On.HOST,
+        replayed=COMPILED,
+        sources=("NKI access pattern reference, scalar dynamic access",),
+        failing=_RUNTIME_OFFSET.failing,
+        passing=_RUNTIME_OFFSET.passing,
     )
 )

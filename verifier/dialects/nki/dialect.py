@@ -12,6 +12,7 @@ from verifier.dialects.nki import (
     frontend,
     host,
     isa,
+    keys,
     methods,
     names,
     operators,
@@ -49,11 +50,8 @@ from verifier.symbolic.values import (
     ApiRef,
     DeviceData,
     HostUse,
-    IndexMask,
     Missing,
     Opaque,
-    Range,
-    Ref,
     SliceValue,
 )
 
@@ -338,10 +336,9 @@ class NkiDialect(PlainDialect):
         if isinstance(machine, VM):
             frontend.nested_slice(machine, view, span)
         items = index if isinstance(index, tuple) else (index,)
-        if any(isinstance(item, (IndexMask, Range, Ref, str)) for item in items):
-            text = f"`{view.name}` is indexed with something that is no integer, slice or array"
-            machine.approximate(LedgerKind.OPAQUE, text, span)
-            return Opaque(text)
+        wrong = keys.checked(machine, view, items, span)
+        if wrong is not None:
+            return wrong
         if machine.api == "beta1":
             beta1.both_indices(machine, view, items, span)
         part = views.subscript(machine, view, index, span, generation=machine.api)

@@ -7,10 +7,12 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from verifier.dialects.nki import isa, names
-from verifier.dialects.nki.binding import SIGNATURE_RULE, check_member
+from verifier.dialects.nki import isa, names, parameter_kinds
+from verifier.dialects.nki.binding import bind, check_member
 from verifier.dialects.nki.emission import perform
+from verifier.dialects.nki.parameter_kinds import Given
 from verifier.dialects.nki.results import shape_items
+from verifier.dialects.nki.signatures.methods import of_method
 from verifier.dialects.nki.versions import newer
 from verifier.hardware.memories import Buffer
 from verifier.source.ir import Span
@@ -18,10 +20,13 @@ from verifier.symbolic import expr as E
 from verifier.symbolic import registers, views
 from verifier.symbolic.expr import FALSE, Bool, Expr
 from verifier.symbolic.machine import Arg, Call, Machine
-from verifier.symbolic.tensors import Operand, Picked, View
+from verifier.symbolic.python.vm import VM
+from verifier.symbolic.tensors import DType, Operand, Picked, View
 from verifier.symbolic.trace import LedgerKind
-from verifier.symbolic.values import BufferValue, Opaque, Register
+from verifier.symbolic.values import BufferValue, Missing, Opaque, OpaqueOf, Register
 from verifier.symbolic.views.common import product
+
+HOST_OFFSET_RULE: Final = "offset-of-host"
 
 #: what :func:`attribute` knows
 ATTRIBUTES: Final = ("shape", "dtype", "ndim", "size", "buffer", "itemsize", "name")
@@ -48,36 +53,27 @@ def attribute(machine: Machine, view: View, attr: str, span: Span) -> object | N
 
 
 class _Arguments:
-    """Arguments of a method by position or name; ``bad`` once one could not be read."""
+    """Arguments of a method by parameter; ``bad`` once one could not be read."""
 
-    def __init__(self, machine: Machine, call: Call, expected: tuple[str, ...]) -> None:
+    def __init__(self, machine: Machine, call: Call, method: str) -> None:
         self.machine = machine
         self.call = call
-        self.bad = False
-        self.found: dict[str, Arg] = dict(zip(expected, call.args, strict=False))
-        for name, argument in call.keywords.items():
-            if name not in expected:
-                machine.check(
-                    SIGNATURE_RULE,
-                    FALSE,
-                    argument.span,
-                    f"`{name}` is a parameter of {call.text}",
-                    f"`{call.text}` has no parameter `{name}`",
-                    facts=("N02",),
-                    help=(f"parameters: {', '.join(expected)}",),
-                )
-            else:
-                self.found[name] = argument
+        bound = bind(machine, of_method(method, machine.api), call)
+        self.found = bound.operands
+        values = (operand.value for operand in self.found.values())
+        #: one is missing, or nothing that its parameter takes, which has been reported
+        self.reported = not bound.complete or any(isinstance(v, Missing) and v.api for v in values)
+        self.bad = self.reported
 
     def value(self, name: str) -> object:
-        argument = self.found.get(name)
-        return argument.value if argument is not None else None
+        operand = self.found.get(name)
+        return operand.value if operand is not None else None
 
     def integer(self, name: str) -> Expr:
-        argument = self.found.get(name)
+        operand = self.found.get(name)
         value = None
-        if argument is not None:
-            value = self.machine.as_int(argument.value, argument.span)
+        if operand is not None and not self.reported:
+            value = self.machine.as_int(operand.value, operand.span)
         if value is None:
             self.bad = True
             return E.const(0)
@@ -91,61 +87,65 @@ class _Arguments:
         return value.const
 
     def sizes(self, name: str) -> tuple[Expr, ...]:
-        argument = self.found.get(name)
+        operand = self.found.get(name)
         read = None
-        if argument is not None:
-            read = shape_items(self.machine, argument.value, argument.span)
+        if operand is not None and not self.reported:
+            read = shape_items(self.machine, operand.value, operand.span)
         if read is None:
             self.bad = True
             return ()
         return read[0]
+
+    def dtype(self) -> DType | None:
+        """The dtype that is given; None, and ``bad``, if that is none."""
+        operand = self.found["dtype"] if not self.reported else None
+        found = None if operand is None else self.machine.as_dtype(operand.value, operand.span)
+        self.bad = self.bad or found is None
+        return found
+
+    def lost(self) -> Opaque:
+        """What the method makes of arguments that are not followed."""
+        if self.reported:
+            return Missing(f"what `{self.call.text}` makes of wrong arguments", api=True)
+        text = f"`{self.call.text}` with arguments that are not followed"
+        self.machine.approximate(LedgerKind.OPAQUE, text, self.call.span)
+        return Opaque(f"a view made by {self.call.text}")
 
 
 def _dims(view: View, dim: int) -> int:
     return dim + view.rank if dim < 0 else dim
 
 
-def _lost(machine: Machine, call: Call) -> Opaque:
-    machine.approximate(
-        LedgerKind.OPAQUE, f"`{call.text}` with arguments that are not followed", call.span
-    )
-    return Opaque(f"a view made by {call.text}")
-
-
 Method = Callable[[Machine, View, Call], object]
 
 
 def _reshape(machine: Machine, view: View, call: Call) -> object:
-    if len(call.args) > 1:
-        sizes = [machine.as_int(a.value, a.span) for a in call.args]
-        known = [size for size in sizes if size is not None]
-        if len(known) != len(sizes):
-            return _lost(machine, call)
-        return views.reshape(machine, view, known, call.span)
-    given = call.keywords.get("new_shape")
+    keywords = dict(call.keywords)
+    given = keywords.get("new_shape")
     if given is not None:
         check_member(machine, "reshape.new_shape", given.span)
-    keyword = "shape" if given is None else "new_shape"
-    arguments = _Arguments(machine, call, (keyword,))
-    shape = arguments.sizes(keyword)
+        keywords.setdefault("shape", keywords.pop("new_shape"))
+    if len(call.args) > 1:  # its sizes one by one, which front ends take as well
+        sizes = tuple(argument.value for argument in call.args)
+        call = replace(call, args=(Arg(sizes, call.args[0].span),))
+    arguments = _Arguments(machine, replace(call, keywords=keywords), "reshape")
+    shape = arguments.sizes("shape")
     if arguments.bad:
-        return _lost(machine, call)
+        return arguments.lost()
     return views.reshape(machine, view, shape, call.span)
 
 
 def _view(machine: Machine, view: View, call: Call) -> object:
-    arguments = _Arguments(machine, call, ("dtype",))
-    dtype = machine.as_dtype(arguments.value("dtype"), call.span)
-    return (
-        _lost(machine, call) if dtype is None else views.view_dtype(machine, view, dtype, call.span)
-    )
+    arguments = _Arguments(machine, call, "view")
+    dtype = arguments.dtype()
+    return arguments.lost() if dtype is None else views.view_dtype(machine, view, dtype, call.span)
 
 
 def _broadcast_to(machine: Machine, view: View, call: Call) -> object:
-    arguments = _Arguments(machine, call, ("shape",))
+    arguments = _Arguments(machine, call, "broadcast_to")
     shape = arguments.sizes("shape")
     if arguments.bad:
-        return _lost(machine, call)
+        return arguments.lost()
     if view.buffer.on_chip and shape and view.rank == len(shape) and shape[0] is not view.shape[0]:
         # lanes cannot read one partition many times: Beta 1 makes a copy (NKI-L30)
         instruction = isa.find("language.broadcast_to")
@@ -159,59 +159,59 @@ def _broadcast_to(machine: Machine, view: View, call: Call) -> object:
 
 
 def _broadcast(machine: Machine, view: View, call: Call) -> object:
-    arguments = _Arguments(machine, call, ("dim", "size"))
+    arguments = _Arguments(machine, call, "broadcast")
     dim, size = arguments.position("dim"), arguments.integer("size")
     if arguments.bad:
-        return _lost(machine, call)
+        return arguments.lost()
     return views.broadcast(machine, view, _dims(view, dim), size, call.span)
 
 
 def _permute(machine: Machine, view: View, call: Call) -> object:
-    arguments = _Arguments(machine, call, ("dims",))
+    arguments = _Arguments(machine, call, "permute")
     dims = arguments.sizes("dims")
     if arguments.bad or not all(dim.is_const for dim in dims):
-        return _lost(machine, call)
+        return arguments.lost()
     return views.permute(machine, view, [_dims(view, d.const) for d in dims], call.span)
 
 
 def _expand_dim(machine: Machine, view: View, call: Call) -> object:
-    name = "axis" if call.text.endswith("expand_dims") else "dim"
-    arguments = _Arguments(machine, call, (name,))
-    dim = arguments.position(name)
+    old = call.text.endswith("expand_dims")
+    arguments = _Arguments(machine, call, "expand_dims" if old else "expand_dim")
+    dim = arguments.position("axis" if old else "dim")
     if arguments.bad:
-        return _lost(machine, call)
+        return arguments.lost()
     return views.expand_dim(machine, view, dim + view.rank + 1 if dim < 0 else dim, call.span)
 
 
 def _squeeze_dim(machine: Machine, view: View, call: Call) -> object:
-    arguments = _Arguments(machine, call, ("dim",))
+    arguments = _Arguments(machine, call, "squeeze_dim")
     dim = arguments.position("dim")
     if arguments.bad:
-        return _lost(machine, call)
+        return arguments.lost()
     return views.squeeze_dim(machine, view, _dims(view, dim), call.span)
 
 
 def _reshape_dim(machine: Machine, view: View, call: Call) -> object:
-    arguments = _Arguments(machine, call, ("dim", "shape"))
+    arguments = _Arguments(machine, call, "reshape_dim")
     dim, shape = arguments.position("dim"), arguments.sizes("shape")
     if arguments.bad:
-        return _lost(machine, call)
+        return arguments.lost()
     return views.reshape_dim(machine, view, _dims(view, dim), shape, call.span)
 
 
 def _flatten_dims(machine: Machine, view: View, call: Call) -> object:
-    arguments = _Arguments(machine, call, ("start_dim", "end_dim"))
+    arguments = _Arguments(machine, call, "flatten_dims")
     first, last = arguments.position("start_dim"), arguments.position("end_dim")
     if arguments.bad:
-        return _lost(machine, call)
+        return arguments.lost()
     return views.flatten_dims(machine, view, _dims(view, first), _dims(view, last), call.span)
 
 
 def _slice(machine: Machine, view: View, call: Call) -> object:
-    arguments = _Arguments(machine, call, ("dim", "start", "end", "step"))
+    arguments = _Arguments(machine, call, "slice")
     dim = arguments.position("dim")
     if arguments.bad:
-        return _lost(machine, call)
+        return arguments.lost()
     start, end, step = (arguments.value(name) for name in ("start", "end", "step"))
     return views.slice_dim(
         machine, view, _dims(view, dim), start, end, step, call.span, generation=machine.api
@@ -219,25 +219,31 @@ def _slice(machine: Machine, view: View, call: Call) -> object:
 
 
 def _select(machine: Machine, view: View, call: Call) -> object:
-    arguments = _Arguments(machine, call, ("dim", "index"))
+    arguments = _Arguments(machine, call, "select")
     dim = arguments.position("dim")
     if arguments.bad:
-        return _lost(machine, call)
+        return arguments.lost()
     index = arguments.value("index")
+    given = arguments.found["index"]
+    if parameter_kinds.given(machine, index, given.span) is Given.TENSOR:
+        index = machine.as_view(index, given.span)
+    if isinstance(index, View):
+        text = "the index is an integer, a register, or one element in SBUF"
+        _unlike(machine, view, _single(index), given, text, "an index that is none", ("X28",))
     return views.select(machine, view, _dims(view, dim), index, call.span, generation=machine.api)
 
 
 def _vector_select(machine: Machine, view: View, call: Call) -> object:
-    arguments = _Arguments(machine, call, ("dim", "offsets"))
+    arguments = _Arguments(machine, call, "vector_select")
     dim = arguments.position("dim")
-    offsets = machine.as_view(arguments.value("offsets"), call.span)
+    offsets = machine.as_view(arguments.value("vector_offset"), call.span)
     if arguments.bad or offsets is None:
-        return _lost(machine, call)
+        return arguments.lost()
     return views.vector_select(machine, view, _dims(view, dim), offsets, call.span)
 
 
 def _rearrange(machine: Machine, view: View, call: Call) -> object:
-    arguments = _Arguments(machine, call, ("src_pattern", "dst_pattern", "fixed_sizes"))
+    arguments = _Arguments(machine, call, "rearrange")
     fixed = arguments.value("fixed_sizes")
     named = {} if fixed is None else machine.as_named(fixed, call.span)
     sizes: dict[str, Expr] = {}
@@ -247,42 +253,29 @@ def _rearrange(machine: Machine, view: View, call: Call) -> object:
             sizes[name] = size
     source, target = arguments.value("src_pattern"), arguments.value("dst_pattern")
     if named is None or len(sizes) < len(named) or not views.split_names(source).issuperset(sizes):
-        return _lost(machine, call)  # what a size says of a whole dimension is not documented
+        return arguments.lost()  # what a size says of a whole dimension is not documented
     return views.rearrange(machine, view, source, target, sizes, call.span)
 
 
 def _ap(machine: Machine, view: View, call: Call) -> object:
-    expected = ("pattern", "offset", "scalar_offset", "vector_offset", "indirect_dim", "dtype")
-    arguments = _Arguments(machine, call, expected)
+    arguments = _Arguments(machine, call, "ap")
     given = arguments.found.get("pattern")
-    rows = machine.as_items(given.value, given.span) if given is not None else None
-    if rows is None or given is None:
-        return _lost(machine, call)
-    pattern: list[tuple[Expr, Expr]] = []
-    for row in rows:
-        pair = machine.as_items(row, given.span)
-        if pair is None or len(pair) != 2:
-            return _lost(machine, call)
-        step, count = (machine.as_int(item, given.span) for item in pair)
-        if step is None or count is None:
-            return _lost(machine, call)
-        pattern.append((step, count))
+    pattern = None if arguments.reported or given is None else _pairs(machine, view, given)
+    if pattern is None or given is None:
+        return arguments.lost()
     offset: Expr | None = None
     if arguments.value("offset") is not None:
         offset = arguments.integer("offset")
     elif machine.api in ("beta1", "0.2", "0.3", "0.4"):
         offset = E.const(0)  # the default was 0 before 0.5 (NKI-M112)
-    dtype = None
-    if arguments.value("dtype") is not None:
-        dtype = machine.as_dtype(arguments.value("dtype"), call.span)
-        arguments.bad = arguments.bad or dtype is None
+    dtype = None if arguments.value("dtype") is None else arguments.dtype()
     if arguments.bad:
-        return _lost(machine, call)
+        return arguments.lost()
     if not newer(machine.api, "0.5") and view.exact and not views.is_whole(view):
         whole = "the pattern is of a whole tensor"
         _misused(machine, view, FALSE, given, whole, "a part for the base", ("X43",))
-    gathered = _check_offsets(machine, view, arguments)
-    scalar, held = arguments.value("scalar_offset"), None
+    scalar, held = _scalar(machine, view, arguments), None
+    gathered = _check_offsets(machine, view, arguments, scalar)
     unit = _offset_unit(view, arguments) if dtype is None else None
     shift: Expr | None = None
     if isinstance(scalar, (Register, View)):
@@ -309,6 +302,50 @@ def _ap(machine: Machine, view: View, call: Call) -> object:
     )
 
 
+def _scalar(machine: Machine, view: View, arguments: _Arguments) -> object:
+    """The scalar of the device that a pattern begins at, as a tensor where it is one."""
+    operand = arguments.found["scalar_offset"]
+    if parameter_kinds.given(machine, operand.value, operand.span) is Given.TENSOR:
+        return machine.as_view(operand.value, operand.span)
+    number = isinstance(operand.value, (Expr, float, OpaqueOf))
+    # in a run the index of a loop on the device is a number as well
+    if number and isinstance(machine, VM) and machine.device_loop(operand.value) is None:
+        machine.check(
+            HOST_OFFSET_RULE,
+            FALSE,
+            operand.span,
+            "scalar_offset is a register, or one element in SBUF",
+            f"a pattern of `{view.name}` begins at a number of the program",
+            facts=("X45", "DCP06"),
+            help=("give it as `offset=`, in elements",),
+        )
+        return None
+    return operand.value
+
+
+def _pairs(machine: Machine, view: View, given: Operand) -> list[tuple[Expr, Expr]] | None:
+    """The steps and counts of a pattern; None, perhaps after a finding, if they are not that."""
+    rows = machine.as_items(given.value, given.span)
+    if rows is None:
+        return None
+    pattern: list[tuple[Expr, Expr]] = []
+    for row in rows:
+        pair = machine.as_items(row, given.span)
+        if pair is None or len(pair) != 2:
+            if pair is not None or isinstance(row, Expr):
+                text = "each dimension of the pattern is a step and a count"
+                _misused(machine, view, FALSE, given, text, "a dimension", ("X40",))
+            return None
+        step, count = (machine.as_int(item, given.span) for item in pair)
+        if step is None or count is None:
+            return None
+        pattern.append((step, count))
+    if not rows:
+        text = "the pattern has a dimension"
+        _misused(machine, view, FALSE, given, text, "no dimension", ("X40",))
+    return pattern
+
+
 def _offset_unit(view: View, arguments: _Arguments) -> Expr | None:
     """How many elements a scalar offset counts by (NKI-X45); None where that is not known.
 
@@ -326,13 +363,13 @@ def _offset_unit(view: View, arguments: _Arguments) -> Expr | None:
     return product(shape[dim + 1 :])
 
 
-def _check_offsets(machine: Machine, view: View, arguments: _Arguments) -> object:
+def _check_offsets(machine: Machine, view: View, arguments: _Arguments, scalar: object) -> object:
     """A pattern starts at a scalar or gathers rows by a vector of the device, not both.
 
     Returns the vector, as a tensor where it is one.
     """
-    scalar, vector = arguments.found.get("scalar_offset"), arguments.found.get("vector_offset")
-    one = None if scalar is None or scalar.value is None else scalar
+    vector = arguments.found.get("vector_offset")
+    one = None if scalar is None else replace(arguments.found["scalar_offset"], value=scalar)
     each = None if vector is None or vector.value is None else vector
     if one is not None and each is not None:
         _misused(machine, view, FALSE, each, "one kind of offset", "two", ("X47", "DCP07"))
@@ -341,9 +378,8 @@ def _check_offsets(machine: Machine, view: View, arguments: _Arguments) -> objec
         direct = E.truth(not view.indirect)
         _misused(machine, view, direct, again, "no index picks from it", "an index", ("X48",))
     if one is not None and isinstance(one.value, View):
-        single = E.and_(E.eq(one.value.elements, 1), E.truth(one.value.buffer is Buffer.SBUF))
         text = "the offset is a register, or one element in SBUF"
-        _misused(machine, view, single, one, text, "the scalar", ("DCP06",))
+        _misused(machine, view, _single(one.value), one, text, "the scalar", ("DCP06",))
     axis = arguments.value("indirect_dim")
     if one is not None and isinstance(axis, Expr):
         rank = max(view.rank, len(view.storage.shape))
@@ -358,11 +394,16 @@ def _check_offsets(machine: Machine, view: View, arguments: _Arguments) -> objec
     return held
 
 
+def _single(index: View) -> Bool:
+    """That a tensor is a scalar that places an access."""
+    return E.and_(E.eq(index.elements, 1), E.truth(index.buffer in (Buffer.SBUF, Buffer.UNKNOWN)))
+
+
 def _misused(
     machine: Machine,
     view: View,
     predicate: Bool,
-    argument: Arg,
+    argument: Arg | Operand,
     text: str,
     what: str,
     facts: tuple[str, ...],
@@ -374,7 +415,7 @@ def _unlike(
     machine: Machine,
     view: View,
     predicate: Bool,
-    argument: Arg,
+    argument: Arg | Operand,
     text: str,
     what: str,
     facts: tuple[str, ...],
@@ -391,15 +432,15 @@ def _unlike(
 
 
 def _indirect(machine: Machine, view: View, call: Call) -> object:
-    arguments = _Arguments(machine, call, ("index", "num_elem"))
+    arguments = _Arguments(machine, call, "indirect")
     index = machine.as_view(arguments.value("index"), call.span)
     if index is None:
-        return _lost(machine, call)
+        return arguments.lost()
     count = index.elements
     if arguments.value("num_elem") is not None:
         count = arguments.integer("num_elem")
     if arguments.bad:
-        return _lost(machine, call)
+        return arguments.lost()
     given = Arg(index, arguments.found["index"].span)
     held = E.truth(index.rank == 2 and index.buffer is Buffer.SBUF)
     fits = E.and_(held, E.eq(index.partitions, view.partitions), E.le(count, index.elements))
@@ -430,15 +471,13 @@ def _indirect(machine: Machine, view: View, call: Call) -> object:
 def _astype(machine: Machine, view: View, call: Call) -> object:
     instruction = isa.find("language.copy")
     assert instruction is not None
-    arguments = _Arguments(machine, call, ("dtype",))
-    operands = {"src": Operand("src", view, call.span)}
-    dtype = arguments.found.get("dtype")
-    if dtype is not None:
-        operands["dtype"] = Operand("dtype", dtype.value, dtype.span)
+    arguments = _Arguments(machine, call, "astype")
+    operands = {"src": Operand("src", view, call.span), **arguments.found}
     return perform(machine, instruction, operands, call.span, call.text, call.target_name)
 
 
 def _itself(machine: Machine, view: View, call: Call) -> object:
+    _Arguments(machine, call, "assert_shape")
     return view
 
 

@@ -10,6 +10,7 @@ from enum import Enum
 from typing import Final, NamedTuple
 
 from verifier.dialects.nki import isa, names
+from verifier.dialects.nki.signatures.methods import OWNER
 from verifier.dialects.nki.versions import newer
 from verifier.dialects.signature import Parameter, Signature
 from verifier.hardware import dtypes as dt
@@ -18,17 +19,24 @@ from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.instruction import Trait
 from verifier.symbolic.machine import Machine
 from verifier.symbolic.python import inputs
-from verifier.symbolic.python.model import Function
+from verifier.symbolic.python.model import BoundBuiltin, Builtin, Function, Method, Partial
 from verifier.symbolic.roles import PerPartition, Role, Takes
 from verifier.symbolic.tensors import DType, View
 from verifier.symbolic.values import (
     ApiRef,
     BufferValue,
+    DynamicSlice,
     Enumerator,
+    IndexGrid,
+    IndexMask,
+    IndexTensor,
     Listed,
+    ModuleRef,
     OpaqueOf,
+    Range,
     Ref,
     Register,
+    SliceValue,
 )
 
 
@@ -49,6 +57,14 @@ class Given(Enum):
     LIST = "a list"
     TUPLE = "a tuple"
     FUNCTION = "a function"
+    SLICE = "a slice"
+    RANGE = "a range"
+    ELLIPSIS = "`...`"
+    COMPLEX = "a complex number"
+    BYTES = "bytes"
+    DICT = "a dictionary"
+    MODULE = "a module"
+    INDICES = "an index array, or a mask"
 
 
 class Wanted(NamedTuple):
@@ -57,6 +73,10 @@ class Wanted(NamedTuple):
     words: str
     never: frozenset[Given]
     facts: tuple[str, ...]
+    #: what it takes of that which nothing else does
+    also: frozenset[Given] = frozenset()
+    #: what none of its items is, if it takes sequences
+    items: frozenset[Given] = frozenset()
 
 
 _NAMED: Final = frozenset(
@@ -65,6 +85,15 @@ _NAMED: Final = frozenset(
 _SEQUENCES: Final = frozenset({Given.LIST, Given.TUPLE})
 _HELD: Final = frozenset({Given.TENSOR, Given.REGISTER}) | _SEQUENCES
 _PLAIN: Final = frozenset({Given.NUMBER, Given.FLAG, Given.TEXT})
+#: what the names of functions begin with whose arguments are the device's
+_DEVICE: Final = ("isa.", "language.", "collectives.")
+#: what Python has and no function of NKI takes, but for those that say so
+_FOREIGN: Final = frozenset(
+    {
+        *(Given.SLICE, Given.RANGE, Given.ELLIPSIS, Given.COMPLEX, Given.BYTES, Given.DICT),
+        Given.MODULE,
+    }
+)
 
 _OPERATOR: Final = Wanted(
     "an operator", _PLAIN | _HELD | (_NAMED - {Given.OPERATOR}), ("N09", "M053")
@@ -87,17 +116,84 @@ _CONSTANT: Final = Wanted(
     _NAMED | _HELD | {Given.TEXT},
     ("N09",),
 )
-_NUMBERS: Final = Wanted("numbers", _NAMED | {Given.TEXT, Given.TENSOR}, ("N09",))
+_NUMBERS: Final = Wanted(
+    "numbers",
+    _NAMED | {Given.TEXT, Given.TENSOR},
+    ("N09",),
+    also=frozenset({Given.RANGE}),
+    items=_NAMED | {Given.TEXT, Given.NONE},
+)
 _WHOLE: Final = Wanted("an integer", _NAMED | {Given.TEXT, Given.TENSOR} | _SEQUENCES, ("N09",))
 #: a field of an instruction, which is known when the kernel is compiled
 _FIXED: Final = _WHOLE._replace(never=_WHOLE.never | {Given.REGISTER})
 _WHOLES: Final = Wanted(
-    "a list of integers", _NAMED | {Given.TEXT, Given.TENSOR, Given.NUMBER, Given.FLAG}, ("N09",)
+    "a list of integers",
+    _NAMED | {Given.TEXT, Given.TENSOR, Given.NUMBER, Given.FLAG},
+    ("N09",),
+    also=frozenset({Given.RANGE}),
+    items=_NAMED | {Given.TEXT, Given.TENSOR, Given.NONE},
 )
 #: of tensors a list is documented, and no other sequence (NKI-DCM10, NKI-K15)
 _LISTED: Final = Wanted(
     "a list of tensors", _NAMED | _PLAIN | {Given.TENSOR, Given.TUPLE}, ("N09",)
 )
+
+#: how parameters are spoken of that take no floats
+_INTEGER: Final = "an integer"
+
+_POSITION: Final = Wanted(
+    _INTEGER,
+    _NAMED | _HELD | {Given.TEXT, Given.FLAG, Given.NONE, Given.INDICES},
+    ("N02",),
+)
+_PLACES: Final = Wanted(
+    "a tuple of integers",
+    _NAMED | {Given.TENSOR, Given.REGISTER, Given.TEXT, Given.FLAG, Given.NONE, Given.INDICES},
+    ("N02",),
+    also=frozenset({Given.RANGE}),
+    items=_NAMED | {Given.TENSOR, Given.REGISTER, Given.TEXT, Given.FLAG, Given.NONE},
+)
+_OFFSETS: Final = Wanted(
+    "a tensor",
+    _NAMED | _PLAIN | _SEQUENCES | {Given.INDICES},
+    ("N02",),
+)
+_NAMES: Final = Wanted(
+    "names of dimensions",
+    _NAMED | {Given.TENSOR, Given.REGISTER, Given.NUMBER, Given.FLAG, Given.NONE},
+    ("N02",),
+)
+
+#: parameters of methods of tensors
+_OF_METHODS: Final[dict[str, Wanted]] = {
+    **dict.fromkeys(("dim", "axis", "size", "step", "start_dim", "end_dim"), _POSITION),
+    **dict.fromkeys(("start", "end"), _POSITION._replace(never=_POSITION.never - {Given.REGISTER})),
+    **dict.fromkeys(
+        ("offset", "indirect_dim", "num_elem"),
+        _POSITION._replace(never=_POSITION.never - {Given.NONE}),
+    ),
+    **dict.fromkeys(("dims", "shape"), _PLACES),
+    "pattern": _PLACES._replace(
+        words="a list of steps and counts", never=_PLACES.never | {Given.NUMBER}
+    ),
+    "index": _POSITION._replace(
+        words="an integer, or a scalar of the device",
+        never=_POSITION.never - {Given.TENSOR, Given.REGISTER},
+    ),
+    # numbers of a program are told from those of its loops on the device where it is traced
+    "scalar_offset": _OFFSETS._replace(
+        words="a scalar of the device", never=_OFFSETS.never - {Given.NUMBER}
+    ),
+    "vector_offset": _OFFSETS._replace(never=_OFFSETS.never | {Given.REGISTER}),
+    "dtype": _DTYPE,
+    **dict.fromkeys(("src_pattern", "dst_pattern"), _NAMES),
+    "fixed_sizes": Wanted(
+        "sizes by name",
+        _NAMED | _PLAIN | _HELD | {Given.INDICES},
+        ("N02",),
+        also=frozenset({Given.DICT}),
+    ),
+}
 
 #: parameters that no description and no default speaks of
 _BY_NAME: Final[dict[str, Wanted]] = {
@@ -119,11 +215,23 @@ _BY_NAME: Final[dict[str, Wanted]] = {
 #: parameters whose names mean something else elsewhere
 _OF: Final[dict[tuple[str, str], Wanted]] = {
     ("isa.register_alloc", "x"): _WHOLE._replace(facts=("REG01",)),
+    ("language.ds", "start"): Wanted(
+        "an integer, or a register",
+        _NAMED | _SEQUENCES | {Given.TEXT, Given.FLAG, Given.NONE, Given.INDICES, Given.TENSOR},
+        ("L67", "M027"),
+    ),
+    ("language.ds", "size"): _POSITION._replace(facts=("L67",)),
     ("language.shared_constant", "constant"): Wanted(
         "a NumPy array, or the path of one",
         _NAMED | _SEQUENCES | {Given.NUMBER, Given.FLAG},
         ("L11",),
     ),
+}
+
+#: those of them that take a tensor, in one generation
+_TENSORS_ONCE: Final = {
+    ("isa.register_alloc", "x"): "0.2",
+    ("language.ds", "start"): "beta1",
 }
 
 #: parameters of Beta 1 that take members of enumerations, or their names, without a default of it
@@ -135,6 +243,10 @@ _ASK: Final = frozenset(f"language.is_{each}" for each in ("hbm", "sbuf", "psum"
 
 def wanted(signature: Signature, parameter: Parameter) -> Wanted | None:
     """What a parameter takes; None where anything may go, or tensors are spoken of elsewhere."""
+    if signature.name.startswith(OWNER):
+        method = _OF_METHODS[parameter.name]
+        needed = parameter.default is None
+        return method._replace(never=method.never | {Given.NONE}) if needed else method
     instruction = isa.find(signature.name)
     role = instruction.role(parameter.name) if instruction is not None else None
     takes = role.takes if role is not None else None
@@ -150,9 +262,9 @@ def wanted(signature: Signature, parameter: Parameter) -> Wanted | None:
         return _FLAG._replace(facts=(role.constant,)) if role.constant else _FLAG
     special = _OF.get((signature.name, parameter.name))
     if special is not None:
-        # the compiler of 0.2 took a tensor as well (NKI-REG01)
-        old = signature.generation == "0.2" and signature.name == "isa.register_alloc"
-        return special._replace(never=special.never - {Given.TENSOR}) if old else special
+        # the compiler of 0.2 took a tensor as well (NKI-REG01), and an offset was one in Beta 1
+        taken = _TENSORS_ONCE.get((signature.name, parameter.name)) == signature.generation
+        return special._replace(never=special.never - {Given.TENSOR}) if taken else special
     if takes in (Takes.INTEGER, Takes.INTEGERS):
         found = _FIXED if takes is Takes.INTEGER else _WHOLES
         return found._replace(facts=(role.constant,)) if role and role.constant else found
@@ -204,12 +316,17 @@ def given(machine: Machine, value: object, span: Span) -> Given | None:
         return Given.OPERATOR if value.kind == "op" else Given.MEMBER
     if isinstance(value, ApiRef):
         return _of_api(value)
-    if isinstance(value, Ref) and machine.as_items(value, span) is not None:
-        return Given.LIST
-    return None
+    if isinstance(value, Ref):
+        if machine.as_items(value, span) is not None:
+            return Given.LIST
+        return Given.DICT if machine.as_named(value, span) is not None else None
+    return Given.ELLIPSIS if value is ... else None
 
 
-_OF_HOST: Final = {float: Given.NUMBER, int: Given.NUMBER, str: Given.TEXT, bool: Given.FLAG}
+_OF_HOST: Final = {
+    **{float: Given.NUMBER, int: Given.NUMBER, str: Given.TEXT, bool: Given.FLAG},
+    **{complex: Given.COMPLEX, bytes: Given.BYTES},
+}
 
 _KINDS: Final[tuple[tuple[type | tuple[type, ...], Given], ...]] = (
     ((bool, Bool), Given.FLAG),
@@ -221,11 +338,19 @@ _KINDS: Final[tuple[tuple[type | tuple[type, ...], Given], ...]] = (
     (Register, Given.REGISTER),
     (Listed, Given.LIST),
     (tuple, Given.TUPLE),
-    (Function, Given.FUNCTION),
+    ((Function, Method, Builtin, BoundBuiltin, Partial), Given.FUNCTION),
+    ((SliceValue, DynamicSlice), Given.SLICE),
+    (Range, Given.RANGE),
+    (complex, Given.COMPLEX),
+    (bytes, Given.BYTES),
+    (ModuleRef, Given.MODULE),
+    ((IndexTensor, IndexMask, IndexGrid), Given.INDICES),
 )
 
 
 def _of_api(value: ApiRef) -> Given | None:
+    if value.name in names.NAMESPACES.values():
+        return Given.MODULE
     if value.name.removeprefix("isa.") in names.ENUMS:
         return Given.CLASS
     if not value.name.startswith("language."):
@@ -238,9 +363,7 @@ def fits(
     machine: Machine, signature: Signature, parameter: Parameter, value: object, span: Span
 ) -> bool:
     """Whether an argument may be what a parameter takes, a tensor where it takes one."""
-    instruction = isa.find(signature.name)
-    role = instruction.role(parameter.name) if instruction is not None else None
-    found = given(machine, value, span)
+    role, found = _role(signature, parameter), given(machine, value, span)
     if role is not None and role.takes in (Takes.TILE, Takes.VECTOR):
         number = role.takes is Takes.VECTOR or bool(role.number_until)
         return found not in _NAMED and not (found in _PLAIN and not number)
@@ -277,9 +400,21 @@ def misfit(
     if takes is _DTYPE and isinstance(value, DType) and value.name in dt.HOST:
         said = f"takes {takes.words} of a device, and is given `{value.name}` of the host"
         return Misfit(takes.words, said, takes.facts, ("NKI has no elements of 64 bits",))
-    special = _OF.get((signature.name, parameter.name))
-    if special is not None and special.words == "an integer" and isinstance(value, float):
-        return Misfit(special.words, f"takes {special.words}, and is given a float", special.facts)
+    own = signature.name.startswith(OWNER) or (signature.name, parameter.name) in _OF
+    if own and takes is not None and isinstance(value, float) and takes.words.startswith(_INTEGER):
+        return Misfit(takes.words, f"takes {takes.words}, and is given a float", takes.facts)
+    if found in _FOREIGN and signature.name.startswith(_DEVICE):
+        if takes is not None and found in takes.also:
+            return None
+        role = _role(signature, parameter)
+        words = takes.words if takes is not None else role.takes.value if role else "a value of NKI"
+        because = takes.facts if takes is not None else ("N09",)
+        return Misfit(words, f"takes {words}, and is given {found.value}", because)
+    if takes is not None and takes.items and found in _SEQUENCES - takes.never:
+        wrong = _wrong_item(machine, takes.items, value, span)
+        if wrong is not None:
+            said = f"takes {takes.words}, and one of them is {wrong.value}"
+            return Misfit(takes.words, said, takes.facts)
     if takes is None or found not in takes.never:
         return None
     if kind and found in _PLAIN:
@@ -291,6 +426,25 @@ def misfit(
             said = "takes no numbers since NKI 0.3"
             return Misfit(takes.words, said, ("N05", "M031", "M061"), help_)
     return Misfit(takes.words, f"takes {takes.words}, and is given {found.value}", takes.facts)
+
+
+def _wrong_item(
+    machine: Machine, never: frozenset[Given], value: object, span: Span
+) -> Given | None:
+    """What the first item is, lists in lists included, that is none of what is taken."""
+    for item in machine.as_items(value, span) or ():
+        found = given(machine, item, span)
+        if found in never or found in _FOREIGN:
+            return found
+        inner = _wrong_item(machine, never, item, span) if found in _SEQUENCES else None
+        if inner is not None:
+            return inner
+    return None
+
+
+def _role(signature: Signature, parameter: Parameter) -> Role | None:
+    instruction = isa.find(signature.name)
+    return instruction.role(parameter.name) if instruction is not None else None
 
 
 def _renumbered(machine: Machine, kind: str, value: object) -> Misfit | None:

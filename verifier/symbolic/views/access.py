@@ -55,6 +55,7 @@ def ap(
     given = scalar_offset if scalar_offset is not None else vector_offset
     runtime = given is not None or (held is not None and held.symbol is None)
     axes = tuple(machine.axis(count) for _, count in pattern)
+    _counted(machine, view, [count for _, count in pattern], span)
     start = offset if offset is not None else E.const(0)
     asked = _Asked(machine, view, pattern, axes, start, element, span, begins)
     on_chip = storage.buffer.on_chip and storage.partition_axis is not None and bool(pattern)
@@ -80,6 +81,22 @@ def ap(
         placed=() if given is None else asked.placed(given, unit),
         rows_from=vector_offset if isinstance(vector_offset, View) else None,
     )
+
+
+def _counted(machine: Machine, view: View, counts: Sequence[Expr], span: Span) -> None:
+    """Each dimension of a pattern has an element (NKI-A02)."""
+    demands = [(count, E.ge(count, 1)) for count in counts]
+    demands = [(count, demand) for count, demand in demands if demand is not E.TRUE]
+    if demands:
+        machine.check(
+            BOUNDS_RULE,
+            E.and_(*(demand for _, demand in demands)),
+            span,
+            " and ".join(f"{operand(count)} >= 1" for count, _ in demands),
+            f"a dimension of an access pattern of `{view.name}` has no elements",
+            facts=("NKI-A02",),
+            values=tuple(("count", count) for count, _ in demands),
+        )
 
 
 def _why_inexact(view: View, *, runtime: bool, known: bool) -> str:

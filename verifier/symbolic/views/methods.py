@@ -117,6 +117,16 @@ def broadcast(machine: Machine, view: View, dim: int, size: Expr, span: Span) ->
     _demand(
         machine,
         view,
+        E.ge(size, 1),
+        f"{operand(size)} >= 1",
+        f"broadcast to no elements of dimension {place}",
+        "NKI-X21",
+        span,
+        (("size", size),),
+    )
+    _demand(
+        machine,
+        view,
         E.eq(extent, 1),
         f"{operand(extent)} == 1",
         f"broadcast of dimension {place}, which is longer than 1,",

@@ -157,13 +157,20 @@ def resolve_shape(
         quotient = E.exact_quotient(total, known)
         sizes[open_at[0]] = quotient if quotient is not None else E.floordiv(total, known)
     count = product(sizes)
+    wrong = [
+        size
+        for k, size in enumerate(shape)
+        if k not in open_at[:1] and size.is_const and size.const < 1
+    ]
     left = " * ".join(_factor(size) for size in sizes) or "1"
     machine.check(
         "reshape-count",
-        E.eq(count, total),
+        E.eq(count, total) if not wrong else E.FALSE,
         span,
-        f"{left} == {operand(total)}",
-        f"reshape changes the number of elements of {what}",
+        f"{left} == {operand(total)}" if not wrong else f"{pretty(wrong[0])} >= 1",
+        f"reshape changes the number of elements of {what}"
+        if not wrong
+        else f"reshape of {what} to an extent of less than 1",
         facts=("NKI-X25",),
         values=(("elements", total), ("elements of the new shape", count)),
     )
