@@ -91,3 +91,28 @@ def test_handles_may_be_kept(tmp_path: Path, body: str) -> None:
     path = written(tmp_path, body)
     assert checked(path).kernels[0].status == "verified"
     simulate(f"{path}::kernel")(np.ones((96, 40), np.float32))
+
+
+@pytest.mark.parametrize(
+    ("given", "rules"),
+    [
+        ("h", set()),
+        ("h, h", set()),
+        ("t", {"api-signature"}),
+        ("None", {"api-signature"}),
+        ("[h]", {"api-signature"}),
+        ("'h'", {"api-signature"}),
+        ("producers=h", {"api-signature"}),
+        ("h if twice else 0", {"api-signature"}),
+        ("late", {"device-loop"}),
+    ],
+)
+def test_an_instruction_waits_for_others(tmp_path: Path, given: str, rules: set[str]) -> None:
+    path = written(tmp_path, f"late = nisa.memset(dst=t, value=1.5)\nlate.depends_on({given})\n")
+    assert {d.rule for d in checked(path).diagnostics} == rules
+
+
+def test_instructions_wait_since_0_6(tmp_path: Path) -> None:
+    path = written(tmp_path, "h.depends_on()\n")
+    result = analyze_file(FileRequest(path=str(path), roots=(str(path.parent),), api_version="0.5"))
+    assert [(d.rule, d.facts) for d in result.diagnostics] == [("api-removed", ("M138",))]

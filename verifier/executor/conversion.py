@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from verifier.dialects.nki.handles import Handle, tile_of
-from verifier.dialects.nki.orders import OF_TILES
+from verifier.dialects.nki.orders import OF_TILES, order
 from verifier.executor import places
 from verifier.executor.abridge import abridged
 from verifier.executor.access import affine, integer
@@ -34,6 +34,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic import views
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.lanes import SystemAddress
+from verifier.symbolic.machine import Arg, Call
 from verifier.symbolic.tensors import DType, LoopKind, StorageKind, View
 from verifier.symbolic.values import (
     ApiRef,
@@ -140,7 +141,16 @@ class Issued(Harmless):
         self._as_tile()
 
     def __getattr__(self, name: str) -> Any:
-        return self._as_tile() if name in OF_TILES else super().__getattr__(name)
+        if name in OF_TILES:
+            return self._as_tile()
+        raise AttributeError(f"an instruction has no attribute {name!r}")
+
+    def depends_on(self, *producers: Any, **others: Any) -> Issued:
+        span = places.here().span
+        args = tuple(Arg(inward(self.machine, value), span) for value in producers)
+        keywords = {name: Arg(inward(self.machine, value), span) for name, value in others.items()}
+        order(self.machine, self.handle, Call(args, keywords, span, "depends_on"))
+        return self
 
     def _as_tile(self) -> Any:
         return outward(self.machine, tile_of(self.machine, self.handle, places.here().span))

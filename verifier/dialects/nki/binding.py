@@ -107,6 +107,13 @@ def check_member(machine: Machine, name: str, span: Span) -> None:
     _lives(machine, what, names.MEMBERS[name], span, facts)
 
 
+def check_order(machine: Machine, span: Span) -> None:
+    """Instructions are put in an order in the generation in force."""
+    name = "depends_on"
+    if not names.member_in(name, machine.api):
+        _lives(machine, f"`{name}` of instructions", names.MEMBERS[name], span, ("M138",))
+
+
 def _lives(
     machine: Machine, what: str, life: tuple[str, str], span: Span, facts: tuple[str, ...]
 ) -> None:

@@ -189,7 +189,7 @@ def perform(
     operation.effect = instruction.footprint.effect_of(operation)
     operation.engine = engine_of(operation, instruction)
     machine.emit(operation)
-    return result if result is not None else handles.issued(machine, text)
+    return result if result is not None else handles.issued(machine, text, operation.order)
 
 
 def _skips(instruction: Instruction, arguments: Mapping[str, Operand]) -> bool:

@@ -15,17 +15,22 @@ from verifier.symbolic.values import Guarded, Missing, Opaque
 
 
 class Handle(Opaque, frozen=True):
-    """An instruction that was issued; ``within``: the indices of the device's loops around it."""
+    """An instruction that was issued; ``within``: the indices of the device's loops around it.
+
+    ``number`` tells it from others.
+    """
 
     within: tuple[Sym, ...] = ()
     text: str = ""
+    number: int = -1
 
 
-def issued(machine: Machine, text: str) -> Handle:
-    """The handle of the instruction that is issued now."""
+def issued(machine: Machine, text: str, number: int) -> Handle:
+    """The handle of the instruction that is issued now, at a place in the program's order."""
     loops = (loop for loop in machine.loops if loop.kind is LoopKind.DYNAMIC)
     within = tuple(loop.symbol for loop in loops)
-    return Handle("handle of an instruction", harmless=True, within=within, text=text)
+    said = "handle of an instruction"
+    return Handle(said, harmless=True, within=within, text=text, number=number)
 
 
 def tile_of(machine: Machine, value: object, span: Span) -> object:

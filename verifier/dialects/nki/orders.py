@@ -9,16 +9,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from verifier.dialects.nki import parameter_kinds
+from verifier.dialects.nki.binding import SIGNATURE_RULE, check_order
 from verifier.dialects.nki.deviceloops import RULE
 from verifier.dialects.nki.handles import Handle, tile_of
 from verifier.dialects.nki.methods import ATTRIBUTES, METHODS
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
-from verifier.symbolic.machine import Call
+from verifier.symbolic.expr import Bool
+from verifier.symbolic.machine import Call, Machine
 from verifier.symbolic.python.kind import Kind
 from verifier.symbolic.python.kinds.external import OpaqueKind
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.values import Opaque
+from verifier.symbolic.trace import LedgerKind
+from verifier.symbolic.values import Guarded, Missing, Opaque
 
 #: what is asked of a handle as if it were a tile
 OF_TILES: Final = frozenset({*ATTRIBUTES, *METHODS})
@@ -47,6 +51,8 @@ class HandleKind(OpaqueKind):
             return tile_of(vm, value, span)
         if name == "depends_on":
             return Ordering("an order of instructions", harmless=True, consumer=value)
+        if not name.startswith("__"):
+            vm.fault(AttributeError, f"an instruction has no attribute `{name}`", span)
         return super().attribute(vm, value, name, span)
 
 
@@ -56,19 +62,57 @@ class OrderingKind(OpaqueKind):
     name = "order of instructions"
 
     def call(self, vm: VM, value: Any, call: Call) -> object:
-        consumer = value.consumer
-        for argument in call.args:
-            producer = argument.value
+        order(vm, value.consumer, call)
+        return value.consumer
+
+
+def order(machine: Machine, consumer: Handle, call: Call) -> None:
+    """``consumer.depends_on(...)``: other instructions, none of which waits for the consumer."""
+    check_order(machine, call.span)
+    for name, argument in call.keywords.items():
+        _refuse(machine, E.FALSE, argument.span, f"the keyword `{name}`")
+    for argument in call.args:
+        value = argument.value
+        for guard, producer in value.cases if isinstance(value, Guarded) else ((E.TRUE, value),):
             if isinstance(producer, Handle):
-                _check(vm, consumer, producer, argument.span)
-        return consumer
+                _check(machine, consumer, producer, guard, argument.span)
+                continue
+            found = parameter_kinds.given(machine, producer, argument.span)
+            if found is not None:
+                _refuse(machine, E.not_(guard), argument.span, found.value)
+            elif not isinstance(producer, Missing):
+                text = f"what `{consumer.text}` is to wait for is not followed"
+                machine.approximate(LedgerKind.OPAQUE, text, argument.span)
 
 
-def _check(vm: VM, consumer: Handle, producer: Handle, span: Span) -> None:
-    if consumer.within[: len(producer.within)] != producer.within:
-        vm.check(
+def _refuse(machine: Machine, predicate: Bool, span: Span, what: str) -> None:
+    machine.check(
+        SIGNATURE_RULE,
+        predicate,
+        span,
+        "`depends_on` is given instructions",
+        f"`depends_on` takes instructions, one by one, and is given {what}",
+        facts=("N13",),
+        help=("pass what the calls of `nki.isa` returned",),
+    )
+
+
+def _check(machine: Machine, consumer: Handle, producer: Handle, guard: Bool, span: Span) -> None:
+    # of one trip of a loop the instruction of another is no other
+    if producer.number == consumer.number and not machine.loops:
+        machine.check(
             RULE,
-            E.FALSE,
+            E.not_(guard),
+            span,
+            "an instruction waits for others",
+            f"`{consumer.text}` is to wait for itself",
+            facts=("N13",),
+            compiled=True,
+        )
+    elif consumer.within[: len(producer.within)] != producer.within:
+        machine.check(
+            RULE,
+            E.not_(guard),
             span,
             "the producer stands in the device's loops that the consumer stands in, or in fewer",
             f"`{producer.text}` stands in a loop on the device that `{consumer.text}` is not in: "
@@ -81,4 +125,4 @@ def _check(vm: VM, consumer: Handle, producer: Handle, span: Span) -> None:
 
 KINDS: Final[Mapping[type, Kind[VM]]] = {Handle: HandleKind(), Ordering: OrderingKind()}
 
-__all__ = ["KINDS", "OF_TILES"]
+__all__ = ["KINDS", "OF_TILES", "order"]

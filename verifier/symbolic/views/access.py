@@ -50,12 +50,11 @@ def ap(
         offset = _own_start(view, element)
     if offset is not None and shift is not None:
         offset = offset + shift
-    known = offset is not None
-    begins = view.held if held is None else (*view.held, held)
+    known, begins = offset is not None, view.held if held is None else (*view.held, held)
     given = scalar_offset if scalar_offset is not None else vector_offset
     runtime = given is not None or (held is not None and held.symbol is None)
     axes = tuple(machine.axis(count) for _, count in pattern)
-    _counted(machine, view, [count for _, count in pattern], span)
+    _counted(machine, view, pattern, span)
     start = offset if offset is not None else E.const(0)
     asked = _Asked(machine, view, pattern, axes, start, element, span, begins)
     on_chip = storage.buffer.on_chip and storage.partition_axis is not None and bool(pattern)
@@ -83,9 +82,11 @@ def ap(
     )
 
 
-def _counted(machine: Machine, view: View, counts: Sequence[Expr], span: Span) -> None:
+def _counted(
+    machine: Machine, view: View, pattern: Sequence[tuple[Expr, Expr]], span: Span
+) -> None:
     """Each dimension of a pattern has an element (NKI-A02)."""
-    demands = [(count, E.ge(count, 1)) for count in counts]
+    demands = [(count, E.ge(count, 1)) for _, count in pattern]
     demands = [(count, demand) for count, demand in demands if demand is not E.TRUE]
     if demands:
         machine.check(
