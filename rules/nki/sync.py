@@ -16,7 +16,7 @@ from verifier.rulebase import On, Rule
 from verifier.symbolic import expr as E
 from verifier.symbolic.checks import Check
 from verifier.symbolic.expr import Expr
-from verifier.symbolic.instruction import Trait
+from verifier.symbolic.instruction import Shares, Trait
 from verifier.symbolic.roles import Takes
 from verifier.symbolic.tensors import StorageKind, View
 from verifier.symbolic.trace import Operation
@@ -326,6 +326,17 @@ def _ranks(op: Operation) -> Iterator[Check]:
             "K13",
             about=(),
         )
+    negative = [rank for rank in ranks if E.ge(rank, 0) is not E.TRUE]
+    if negative:
+        yield check(
+            op,
+            "replica_group",
+            E.and_(*(E.ge(rank, 0) for rank in negative)),
+            "ranks are not negative",
+            "a replica group names a rank that there is not",
+            "K13",
+            about=(),
+        )
     role = kit.described(op).role("replica_group")
     if role is not None and role.count is not None and groups:
         yield check(
@@ -348,6 +359,7 @@ def _collective(op: Operation, target: Target) -> Iterator[Check]:
         if isinstance(value := op.value(role), tuple)
     }
     yield from _memories_of_collective(op, lists)
+    yield from _shares(op)
     axis, limit = kit.as_expr(op.value("collective_dim")), kit.value_limit(op, "collective_dim")
     if axis is not None and limit is not None:
         chip = any(view.buffer is Buffer.SBUF for items in lists.values() for view in items)
@@ -372,6 +384,87 @@ def _collective(op: Operation, target: Target) -> Iterator[Check]:
             f"{kit.described(op).short} has no receive displacements",
             displaced.fact,
             about=(),
+        )
+
+
+def _shares(op: Operation) -> Iterator[Check]:
+    """What each rank receives has the size of what all of them send it."""
+    shares, roles = kit.described(op).shares, kit.described(op).roles
+    named = [role.name for role in roles if role.takes is Takes.TILES]
+    values = [value for name in named if isinstance(value := op.value(name), tuple)]
+    if shares is None or len(values) < len(named):
+        return
+    *sent, received = values
+    facts = _facts_of_shares(op)
+    for name, each in zip(named, sent, strict=False):
+        yield check(
+            op,
+            name,
+            E.truth(len(each) == len(received)),
+            f"as many tensors in {named[-1]} as in {name}",
+            f"{len(each)} tensors are sent, and {len(received)} receive",
+            *facts,
+            about=(),
+        )
+        if len(each) != len(received):
+            continue
+        for src, dst in zip(each, received, strict=True):
+            if isinstance(src, View) and isinstance(dst, View):
+                yield from _share(op, name, src, dst, shares, facts)
+
+
+def _facts_of_shares(op: Operation) -> tuple[str, ...]:
+    limit, role = kit.value_limit(op, "collective_dim"), kit.described(op).role("channel_ids")
+    count = role.count if role is not None else None
+    return (limit.fact if limit is not None else count.fact if count is not None else "K01",)
+
+
+def _share(
+    op: Operation, role: str, src: View, dst: View, shares: Shares, facts: tuple[str, ...]
+) -> Iterator[Check]:
+    """``dst`` takes what ranks send of ``src``: on chip dimension by dimension, in HBM in all."""
+    counts = {len(group) for group in _groups(op)}
+    axis = kit.as_expr(op.value("collective_dim"))
+    ranks = 1
+    if shares is not Shares.ALL:
+        if len(counts) != 1 or axis is None or not axis.is_const:
+            return  # the groups are not known, or not of one size
+        ranks = counts.pop()
+    more, less = (src, dst) if shares is Shares.SCATTERED else (dst, src)
+    factor = ranks if shares in (Shares.GATHERED, Shares.SCATTERED) else 1
+    place = 0 if axis is None else axis.const
+    same = E.eq(more.elements, less.elements * factor)
+    if src.buffer.on_chip and dst.buffer.on_chip:
+        same = E.FALSE
+        if src.rank == dst.rank and 0 <= place < src.rank:
+            same = E.and_(
+                *(
+                    E.eq(large, small * factor if k == place else small)
+                    for k, (large, small) in enumerate(zip(more.shape, less.shape, strict=True))
+                )
+            )
+    yield check(
+        op,
+        role,
+        same,
+        f"{'a destination' if more is dst else 'a source'} has {factor} times the elements"
+        if factor > 1
+        else "a destination has as many elements as its source",
+        f"a destination of {kit.described(op).short} does not have {shares.value}",
+        *facts,
+        values=(("elements sent", src.elements), ("elements received", dst.elements)),
+        views=(src, dst),
+    )
+    if shares in (Shares.SCATTERED, Shares.EXCHANGED) and 0 <= place < src.rank:
+        yield check(
+            op,
+            role,
+            kit.divisible(src.shape[place], ranks),
+            f"dimension {place} of a source divides among {ranks} ranks",
+            f"{kit.described(op).short} does not divide a source among the ranks",
+            *facts,
+            values=((f"extent of dimension {place}", src.shape[place]),),
+            views=(src,),
         )
 
 

@@ -217,15 +217,26 @@ def outward(machine: ConcreteMachine, value: object) -> Any:
         return value.proxy
     if isinstance(value, Register):
         return RegisterProxy()
-    if isinstance(value, Handle):
-        return Issued(machine, value)
     if isinstance(value, Opaque):
-        if value.harmless:
-            return Harmless(value.reason)
-        raise UnsupportedError(value.reason, places.here().span)
+        return _opaque(machine, value)
     if isinstance(value, SystemAddress):
         return Address(value)
     return Section(value) if isinstance(value, Managed) else value
+
+
+def _opaque(machine: ConcreteMachine, value: Opaque) -> Any:
+    """What no element and no size depends on.
+
+    Raises:
+        UnsupportedError: some may depend on it.
+    """
+    if isinstance(value, Handle):
+        return Issued(machine, value)
+    if isinstance(value, RankGroups):
+        return RankLists(value.reason, tuple(tuple(map(integer, g)) for g in value.groups))
+    if value.harmless:
+        return Harmless(value.reason)
+    raise UnsupportedError(value.reason, places.here().span)
 
 
 def _number(value: Expr | Bool) -> int | bool:

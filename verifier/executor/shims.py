@@ -12,7 +12,6 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from operator import index
 from types import ModuleType
 from typing import Any, Final
 
@@ -28,7 +27,7 @@ from verifier.executor.conversion import constant, inward, outward
 from verifier.executor.findings import MisuseError, UnsupportedError
 from verifier.executor.flow import first_read
 from verifier.executor.makers import made_kernel
-from verifier.executor.names import Harmless, RankLists, RegisterProxy, dtype_name
+from verifier.executor.names import Harmless, RegisterProxy, dtype_name
 from verifier.executor.objects import NKIObject
 from verifier.executor.regions import Geometry
 from verifier.executor.semantics.casts import NUMPY
@@ -328,16 +327,6 @@ def _program_ndim(ref: ApiRef, args: tuple[Any, ...], keywords: dict[str, Any]) 
     return len(active().current().program.grid)
 
 
-def _replica_group(ref: ApiRef, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-    """The lists of ranks; where they are no lists of numbers, nothing is known of them."""
-    given = (*args, *keywords.values())
-    try:
-        lists = given[0] if len(given) == 1 else ()
-        return RankLists(ref.name, tuple(tuple(index(rank) for rank in each) for each in lists))
-    except TypeError:
-        return Harmless(ref.name)
-
-
 SPECIAL: Final[dict[str, Special]] = {
     **dict.fromkeys(_JIT, _jit),
     "simulate_kernel": _simulate_kernel,
@@ -357,7 +346,6 @@ SPECIAL: Final[dict[str, Special]] = {
     "language.fori_loop": _loop,
     "language.while_loop": _loop,
     "language.program_ndim": _program_ndim,
-    "collectives.ReplicaGroup": _replica_group,
 }
 
 

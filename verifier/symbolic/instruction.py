@@ -207,6 +207,15 @@ class Trait(Enum):
     PIPELINES = "has the loop around it run in stages"
 
 
+class Shares(Enum):
+    """How much of the tensors of other ranks a collective puts into those of each, in words."""
+
+    ALL = "as many elements as are sent"
+    GATHERED = "the elements of each rank"
+    SCATTERED = "a part of the elements"
+    EXCHANGED = "as many elements as are sent, a part by each rank"
+
+
 class Skips(Struct, frozen=True):
     """It may skip what lies outside: a fact. ``advice``: where nothing can, that does no harm."""
 
@@ -353,6 +362,8 @@ class Instruction(Struct, frozen=True, eq=False, kw_only=True):
     converts: str = ""
     #: when the target limits how much it sends at once
     sends_little: When | None = None
+    #: what ranks receive of each other
+    shares: Shares | None = None
     skips: Skips | None = None
     scratch: Scratch | None = None
     #: what to write where it is gone, and the facts of its removal

@@ -10,6 +10,7 @@ from verifier.dialects.nki import (
     beta1,
     deviceloops,
     frontend,
+    groups,
     host,
     isa,
     keys,
@@ -230,7 +231,7 @@ class NkiDialect(PlainDialect):
     def call(self, machine: Machine, api: ApiRef, call: Call) -> object:
         """A call of an API function: an operation, a tensor, a range ... or what it stands for."""
         if api.name == "collectives.ReplicaGroup":
-            return host.replica_group(machine, call)
+            return groups.replica_group(machine, call)
         if api.name in host.HARMLESS_CLASSES:
             return Opaque(call.text, harmless=True)
         if api.name in names.ARRAY_MAKERS:

@@ -6,7 +6,14 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from verifier.dialects.binding import Bound
-from verifier.dialects.nki import beta1, deviceloops, grid, isa, names, sequencers
+from verifier.dialects.nki import (
+    beta1,
+    deviceloops,
+    grid,
+    isa,
+    names,
+    sequencers,
+)
 from verifier.dialects.nki.binding import SIGNATURE_RULE
 from verifier.dialects.nki.results import shape_items
 from verifier.dialects.nki.versions import newer
@@ -29,7 +36,6 @@ from verifier.symbolic.values import (
     Opaque,
     ParDim,
     Range,
-    RankGroups,
     Register,
     places,
 )
@@ -479,32 +485,6 @@ def _nothing(machine: Machine, bound: Bound, call: Call) -> object:
     return None
 
 
-def replica_group(machine: Machine, call: Call) -> Opaque:
-    """The lists of ranks that work together; of no lists where they are not known."""
-    given = (*call.args, *call.keywords.values())
-    lists = machine.as_items(given[0].value, call.span) if len(given) == 1 else None
-    groups: list[tuple[Expr, ...]] = []
-    if any(isinstance(each, (Expr, int)) for each in lists or ()):
-        machine.check(
-            SIGNATURE_RULE,
-            FALSE,
-            given[0].span,
-            "a replica group is a list of lists of ranks",
-            f"`{call.text}` is given ranks, and no lists of them",
-            facts=("K13",),
-            help=("write `[[0, 1]]` for one group",),
-        )
-        return Opaque(call.text, harmless=True)
-    for each in lists or ():
-        ranks = machine.as_items(each, call.span)
-        numbers = [machine.as_int(rank, call.span) for rank in ranks or ()]
-        known = tuple(number for number in numbers if number is not None)
-        if ranks is None or len(known) < len(numbers):
-            return Opaque(call.text, harmless=True)
-        groups.append(known)
-    return RankGroups(call.text, harmless=True, groups=tuple(groups))
-
-
 def _print(machine: Machine, bound: Bound, call: Call) -> object:
     """Tensors of SBUF and HBM are printed (NKI-L35)."""
     operand = bound.operands.get("tensor") or bound.operands.get("x")
@@ -535,7 +515,8 @@ def _nc_sub_version(machine: Machine, bound: Bound, call: Call) -> object:
 
 
 def _rank(machine: Machine, bound: Bound, call: Call) -> object:
-    return E.symbol("rank_id()", 0, None, E.Origin.INPUT)
+    """The own rank, which only the device knows: a register (NKI-K11)."""
+    return Register(call.target_name or "rank_id")
 
 
 def _expand_dims(machine: Machine, bound: Bound, call: Call) -> object:

@@ -34,6 +34,7 @@ from verifier.symbolic.values import (
     ModuleRef,
     OpaqueOf,
     Range,
+    RankGroups,
     Ref,
     Register,
     SliceValue,
@@ -65,6 +66,7 @@ class Given(Enum):
     DICT = "a dictionary"
     MODULE = "a module"
     INDICES = "an index array, or a mask"
+    GROUP = "a replica group"
 
 
 class Wanted(NamedTuple):
@@ -75,8 +77,9 @@ class Wanted(NamedTuple):
     facts: tuple[str, ...]
     #: what it takes of that which nothing else does
     also: frozenset[Given] = frozenset()
-    #: what none of its items is, if it takes sequences
+    #: what none of its items is, if it takes sequences; ``deep``: nor of theirs
     items: frozenset[Given] = frozenset()
+    deep: bool = True
 
 
 _NAMED: Final = frozenset(
@@ -91,7 +94,7 @@ _DEVICE: Final = ("isa.", "language.", "collectives.")
 _FOREIGN: Final = frozenset(
     {
         *(Given.SLICE, Given.RANGE, Given.ELLIPSIS, Given.COMPLEX, Given.BYTES, Given.DICT),
-        Given.MODULE,
+        *(Given.MODULE, Given.GROUP),
     }
 )
 
@@ -135,7 +138,16 @@ _WHOLES: Final = Wanted(
 )
 #: of tensors a list is documented, and no other sequence (NKI-DCM10, NKI-K15)
 _LISTED: Final = Wanted(
-    "a list of tensors", _NAMED | _PLAIN | {Given.TENSOR, Given.TUPLE}, ("N09",)
+    "a list of tensors",
+    _NAMED | _PLAIN | {Given.TENSOR, Given.TUPLE},
+    ("N09",),
+    items=_NAMED | _PLAIN | _SEQUENCES | {Given.REGISTER, Given.NONE},
+    deep=False,
+)
+#: one for each channel of a ring (NKI-K10)
+_BY_CHANNEL: Final = _LISTED._replace(
+    words="a list of lists of one tensor",
+    items=(_LISTED.items | {Given.TENSOR}) - {Given.LIST},
 )
 
 #: how parameters are spoken of that take no floats
@@ -199,7 +211,18 @@ _OF_METHODS: Final[dict[str, Wanted]] = {
 _BY_NAME: Final[dict[str, Wanted]] = {
     **dict.fromkeys(("dtype", "compute_dtype"), _DTYPE),
     "buffer": _MEMORY,
-    "replica_group": Wanted("a ReplicaGroup", (_NAMED | _PLAIN | _HELD) - {Given.TENSOR}, ("K13",)),
+    "replica_group": Wanted(
+        "a ReplicaGroup",
+        (_NAMED | _PLAIN | _HELD | {Given.NONE}) - {Given.TENSOR},
+        ("K13",),
+        also=frozenset({Given.GROUP}),
+    ),
+    "source_target_pairs": Wanted(
+        "a list of pairs of ranks",
+        _NAMED | _PLAIN | {Given.TENSOR, Given.REGISTER, Given.NONE},
+        ("K09",),
+        items=_NAMED | {Given.TEXT, Given.TENSOR, Given.REGISTER, Given.NONE},
+    ),
     "name": _TEXT,
     **dict.fromkeys(("prefix", "print_prefix"), _TEXT._replace(facts=("L35",))),
     **dict.fromkeys(
@@ -255,7 +278,10 @@ def wanted(signature: Signature, parameter: Parameter) -> Wanted | None:
     if takes is Takes.TILES:
         fact = role.count.fact if role is not None and role.count is not None else "N09"
         between = instruction is not None and Trait.COLLECTIVE in instruction.traits
-        return _LISTED._replace(facts=(fact, *(("K15",) if between else ())))
+        ring = instruction is not None and instruction.role("channel_ids") is not None
+        return (_BY_CHANNEL if ring else _LISTED)._replace(
+            facts=(fact, *(("K15",) if between else ()))
+        )
     if role is not None and takes is Takes.CONSTANT:
         return _CONSTANT._replace(facts=(role.constant,))
     if role is not None and takes is Takes.FLAG:
@@ -344,6 +370,7 @@ _KINDS: Final[tuple[tuple[type | tuple[type, ...], Given], ...]] = (
     (complex, Given.COMPLEX),
     (bytes, Given.BYTES),
     (ModuleRef, Given.MODULE),
+    (RankGroups, Given.GROUP),
     ((IndexTensor, IndexMask, IndexGrid), Given.INDICES),
 )
 
@@ -411,7 +438,7 @@ def misfit(
         because = takes.facts if takes is not None else ("N09",)
         return Misfit(words, f"takes {words}, and is given {found.value}", because)
     if takes is not None and takes.items and found in _SEQUENCES - takes.never:
-        wrong = _wrong_item(machine, takes.items, value, span)
+        wrong = _wrong_item(machine, takes, value, span)
         if wrong is not None:
             said = f"takes {takes.words}, and one of them is {wrong.value}"
             return Misfit(takes.words, said, takes.facts)
@@ -428,17 +455,16 @@ def misfit(
     return Misfit(takes.words, f"takes {takes.words}, and is given {found.value}", takes.facts)
 
 
-def _wrong_item(
-    machine: Machine, never: frozenset[Given], value: object, span: Span
-) -> Given | None:
-    """What the first item is, lists in lists included, that is none of what is taken."""
+def _wrong_item(machine: Machine, takes: Wanted, value: object, span: Span) -> Given | None:
+    """What the first item is that is none of what is taken; of items in items too, if need be."""
     for item in machine.as_items(value, span) or ():
         found = given(machine, item, span)
-        if found in never or found in _FOREIGN:
+        if found in takes.items or found in _FOREIGN:
             return found
-        inner = _wrong_item(machine, never, item, span) if found in _SEQUENCES else None
-        if inner is not None:
-            return inner
+        inner = takes.deep and found in _SEQUENCES
+        wrong = _wrong_item(machine, takes, item, span) if inner else None
+        if wrong is not None:
+            return wrong
     return None
 
 

@@ -22,7 +22,7 @@ from verifier.hardware import dtypes as dt
 from verifier.hardware.capabilities import Capability
 from verifier.hardware.engines import Engine
 from verifier.symbolic.effects import Footprint
-from verifier.symbolic.instruction import Engines, Instruction, Trait
+from verifier.symbolic.instruction import Engines, Instruction, Shares, Trait
 from verifier.symbolic.roles import In, Limit, Role, Takes, Types
 
 #: what all collectives took from a generation on
@@ -42,6 +42,7 @@ def _collective(
     since: str = "0.2",
     memories: In | None = None,
     single: bool = False,
+    shares: Shares | None = Shares.ALL,
 ) -> Instruction:
     """A function between ranks, ``parameters`` as it had them first.
 
@@ -80,6 +81,7 @@ def _collective(
             ),
             writes=written(*received),
         ),
+        shares=shares,
         traits=frozenset({Trait.COLLECTIVE}),
     )
 
@@ -179,6 +181,7 @@ COLLECTIVES: Final = (
         "srcs*, dsts*, replica_group*, collective_dim*",
         # tiles in SBUF may be put one beside the other as well
         plain("collective_dim", Limit(among=(0,), also=(1,), fact="NKI-K03")),
+        shares=Shares.GATHERED,
     ),
     _collective(
         "all_gather_v",
@@ -190,12 +193,14 @@ COLLECTIVES: Final = (
         since="0.6",
         memories=in_hbm("NKI-K06"),
         single=True,
+        shares=None,
     ),
     _collective(
         "all_to_all",
         "each rank sends a part to each other",
         "srcs*, dsts*, replica_group*, collective_dim*",
         plain("collective_dim", Limit(among=(0,), fact="NKI-K05")),
+        shares=Shares.EXCHANGED,
         memories=in_hbm("NKI-K05"),
     ),
     _collective(
@@ -211,12 +216,14 @@ COLLECTIVES: Final = (
         since="0.3",
         memories=in_hbm("NKI-K06"),
         single=True,
+        shares=None,
     ),
     _collective(
         "reduce_scatter",
         "dsts = a part of the sources of all ranks, folded",
         "srcs*, dsts*, replica_group*, collective_dim*, op*",
         plain("collective_dim", Limit(among=(0,), fact="NKI-K04")),
+        shares=Shares.SCATTERED,
     ),
     _collective(
         "collective_permute",
