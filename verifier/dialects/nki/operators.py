@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from verifier.dialects.nki import beta1, isa
+from verifier.dialects.nki import beta1, isa, parameter_kinds
 from verifier.dialects.nki.binding import SIGNATURE_RULE
 from verifier.dialects.nki.emission import (
     compared,
@@ -19,9 +19,9 @@ from verifier.source.ir import Span
 from verifier.symbolic import views
 from verifier.symbolic.expr import FALSE, TRUE, Bool, Expr
 from verifier.symbolic.machine import Machine
-from verifier.symbolic.tensors import DType, Mark, Operand, StorageKind, View
+from verifier.symbolic.tensors import Mark, Operand, StorageKind, View
 from verifier.symbolic.trace import Operation
-from verifier.symbolic.values import BufferValue, Enumerator, IndexMask, IndexTensor, Missing
+from verifier.symbolic.values import Enumerator, IndexMask, IndexTensor, Missing
 
 _BINARY: Final[dict[str, str]] = {
     "+": "add",
@@ -71,10 +71,10 @@ def operator(machine: Machine, op: str, left: object, right: object, span: Span)
         arguments = {"x": Operand("x", left, span), "y": Operand("y", right, span)}
     instruction = isa.find(f"language.{name}")
     assert instruction is not None
-    if any(isinstance(each.value, (DType, BufferValue, Enumerator)) for each in arguments.values()):
-        other = "a dtype" if isinstance(left, DType) or isinstance(right, DType) else "a constant"
-        if isinstance(left, BufferValue) or isinstance(right, BufferValue):
-            other = "a memory"
+    equal = op in ("==", "!=")
+    found = [parameter_kinds.no_operand(machine, o.value, span, equal) for o in arguments.values()]
+    other = next((each.value for each in found if each is not None), None)
+    if other is not None:
         machine.check(
             SIGNATURE_RULE,
             FALSE,
@@ -82,19 +82,19 @@ def operator(machine: Machine, op: str, left: object, right: object, span: Span)
             f"both sides of `{op}` are tensors or numbers",
             f"`{op}` is given a tensor and {other}, which are never the same kind of thing",
             facts=("N09",),
-            help=("compare `t.buffer`, or `t.dtype`",) if op in ("==", "!=") else (),
+            help=("compare `t.buffer`, or `t.dtype`",) if equal else (),
         )
-        if op in ("==", "!="):
+        if equal:
             return op == "!="
         return Missing(f"the result of `{op}`", api=True)
     later = machine.api != "beta1" and op not in ("==", "!=")
     if later and op not in COMPARED:
         no_operator(machine, op, name, span)
-    found = perform(machine, instruction, arguments, span, op)
-    if later and op in COMPARED and isinstance(found, View):
+    made = perform(machine, instruction, arguments, span, op)
+    if later and op in COMPARED and isinstance(made, View):
         # a condition is no tile that is compared: who uses it decides what is said
-        found.storage.mark(Mark.COMPARED, op)
-    return found
+        made.storage.mark(Mark.COMPARED, op)
+    return made
 
 
 def store(

@@ -19,7 +19,15 @@ from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.instruction import Trait
 from verifier.symbolic.machine import Machine
 from verifier.symbolic.python import inputs
-from verifier.symbolic.python.model import BoundBuiltin, Builtin, Function, Method, Partial
+from verifier.symbolic.python.model import (
+    BoundBuiltin,
+    Builtin,
+    Class,
+    Function,
+    HostType,
+    Method,
+    Partial,
+)
 from verifier.symbolic.roles import PerPartition, Role, Takes
 from verifier.symbolic.tensors import DType, View
 from verifier.symbolic.values import (
@@ -67,6 +75,7 @@ class Given(Enum):
     MODULE = "a module"
     INDICES = "an index array, or a mask"
     GROUP = "a replica group"
+    TYPE = "a class"
 
 
 class Wanted(NamedTuple):
@@ -136,6 +145,8 @@ _WHOLES: Final = Wanted(
     also=frozenset({Given.RANGE}),
     items=_NAMED | {Given.TEXT, Given.TENSOR, Given.NONE},
 )
+#: a number is spoken of where it is known whether one is taken
+_TILE: Final = Wanted(Takes.TILE.value, _SEQUENCES | {Given.FUNCTION, Given.TYPE}, ("N09",))
 #: of tensors a list is documented, and no other sequence (NKI-DCM10, NKI-K15)
 _LISTED: Final = Wanted(
     "a list of tensors",
@@ -211,6 +222,7 @@ _OF_METHODS: Final[dict[str, Wanted]] = {
 _BY_NAME: Final[dict[str, Wanted]] = {
     **dict.fromkeys(("dtype", "compute_dtype"), _DTYPE),
     "buffer": _MEMORY,
+    "fill_value": _CONSTANT._replace(never=(_CONSTANT.never - {Given.TENSOR}) | {Given.NONE}),
     "replica_group": Wanted(
         "a ReplicaGroup",
         (_NAMED | _PLAIN | _HELD | {Given.NONE}) - {Given.TENSOR},
@@ -267,9 +279,8 @@ _ASK: Final = frozenset(f"language.is_{each}" for each in ("hbm", "sbuf", "psum"
 def wanted(signature: Signature, parameter: Parameter) -> Wanted | None:
     """What a parameter takes; None where anything may go, or tensors are spoken of elsewhere."""
     if signature.name.startswith(OWNER):
-        method = _OF_METHODS[parameter.name]
-        needed = parameter.default is None
-        return method._replace(never=method.never | {Given.NONE}) if needed else method
+        found = _OF_METHODS[parameter.name]
+        return _needed(found, parameter) if parameter.default is None else found
     instruction = isa.find(signature.name)
     role = instruction.role(parameter.name) if instruction is not None else None
     takes = role.takes if role is not None else None
@@ -283,7 +294,7 @@ def wanted(signature: Signature, parameter: Parameter) -> Wanted | None:
             facts=(fact, *(("K15",) if between else ()))
         )
     if role is not None and takes is Takes.CONSTANT:
-        return _CONSTANT._replace(facts=(role.constant,))
+        return _needed(_CONSTANT, parameter)._replace(facts=(role.constant,))
     if role is not None and takes is Takes.FLAG:
         return _FLAG._replace(facts=(role.constant,)) if role.constant else _FLAG
     special = _OF.get((signature.name, parameter.name))
@@ -292,18 +303,26 @@ def wanted(signature: Signature, parameter: Parameter) -> Wanted | None:
         taken = _TENSORS_ONCE.get((signature.name, parameter.name)) == signature.generation
         return special._replace(never=special.never - {Given.TENSOR}) if taken else special
     if takes in (Takes.INTEGER, Takes.INTEGERS):
-        found = _FIXED if takes is Takes.INTEGER else _WHOLES
+        found = _needed(_FIXED if takes is Takes.INTEGER else _WHOLES, parameter)
         return found._replace(facts=(role.constant,)) if role and role.constant else found
     if role is not None and takes is Takes.VECTOR:
         return _vector(role, parameter)
+    if takes is Takes.TILE and not signature.name.startswith("language."):
+        return _TILE
     if takes is Takes.TILE or signature.name in _ASK:
         return None
     return _of_default(parameter.default or "") or _BY_NAME.get(parameter.name)
 
 
+def _needed(wanted: Wanted, parameter: Parameter) -> Wanted:
+    """What a parameter takes that is not left out by None."""
+    may = parameter.default == "None"
+    return wanted if may else wanted._replace(never=wanted.never | {Given.NONE})
+
+
 def _vector(role: Role, parameter: Parameter) -> Wanted:
     """What is neither a number nor a tile; None stands for what is left out, if something may."""
-    never = _SEQUENCES | {Given.REGISTER}
+    never = _SEQUENCES | {Given.REGISTER, Given.TEXT, Given.FUNCTION, Given.TYPE}
     if _of_default(parameter.default or "") is _NUMBER:
         never |= {Given.NONE}
     fact = role.shape.fact if isinstance(role.shape, PerPartition) else "N09"
@@ -365,6 +384,7 @@ _KINDS: Final[tuple[tuple[type | tuple[type, ...], Given], ...]] = (
     (Listed, Given.LIST),
     (tuple, Given.TUPLE),
     ((Function, Method, Builtin, BoundBuiltin, Partial), Given.FUNCTION),
+    ((HostType, Class), Given.TYPE),
     ((SliceValue, DynamicSlice), Given.SLICE),
     (Range, Given.RANGE),
     (complex, Given.COMPLEX),
@@ -395,6 +415,18 @@ def fits(
         number = role.takes is Takes.VECTOR or bool(role.number_until)
         return found not in _NAMED and not (found in _PLAIN and not number)
     return misfit(machine, signature, parameter, value, span) is None
+
+
+def no_operand(machine: Machine, value: object, span: Span, equal: bool) -> Given | None:
+    """What a value is that no operator of Python takes beside a tensor; None if it may.
+
+    ``equal``: the operator asks for equality, by which arguments of other kinds are told apart.
+    """
+    found = given(machine, value, span)
+    if equal:
+        return found if found in _NAMED - {Given.FUNCTION} else None
+    other = found in _NAMED | _FOREIGN | _SEQUENCES or found in (Given.TEXT, Given.TYPE)
+    return found if other else None
 
 
 class Misfit(NamedTuple):
@@ -489,4 +521,4 @@ _RENUMBERED: Final[dict[tuple[str, object], tuple[str, str]]] = {
     ("dge_mode", 3): ("unknown", "none"),
 }
 
-__all__ = ["Given", "Misfit", "Wanted", "fits", "given", "misfit", "wanted"]
+__all__ = ["Given", "Misfit", "Wanted", "fits", "given", "misfit", "no_operand", "wanted"]

@@ -146,7 +146,7 @@ def _from_module(vm: VM, stmt: ir.ImportFrom, name: str) -> object:
     if source is None and stmt.level:
         error = missing.of_project(module, stmt.module, stmt.level, name)
     elif source is None:
-        error = standard.name_error(stmt.module, name) or missing.of_api(vm, stmt.module, name)
+        error = missing.of_library(vm, stmt.module, name)
     if source is None and not stmt.level:
         why = vm.dialect.imports(vm, f"{stmt.module}.{name}")
         if why is not None and vm.catching:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
+from verifier.hardware import dtypes as dt
 from verifier.source import standard
 from verifier.source.project import Module
 from verifier.source.readings import Import
@@ -139,6 +140,14 @@ def of_api(vm: VM, dotted: str, name: str = "") -> str | None:
     return f"No module named '{dotted}'{near}" if near else None
 
 
+def of_library(vm: VM, dotted: str, name: str) -> str | None:
+    """What ``from dotted import name`` of Python, NumPy or a kernel API fails with."""
+    found = standard.name_error(dotted, name) or of_api(vm, dotted, name)
+    if found is None and not dt.library_has(dotted, name):
+        return f"cannot import name '{name}' from '{dotted}'"
+    return found
+
+
 def _has_names(vm: VM, dotted: str) -> bool:
     value = vm.dialect.root(dotted)
     return isinstance(value, ApiRef) and vm.dialect.closed(value, "") is not None
@@ -159,5 +168,5 @@ def _fails(vm: VM, module: Module, wanted: Import) -> bool:
         return True
     if wanted.level:
         return of_project(module, wanted.module, wanted.level, name) is not None
-    found = standard.name_error(wanted.module, name) or of_api(vm, wanted.module, name)
+    found = of_library(vm, wanted.module, name)
     return (found or vm.dialect.imports(vm, f"{wanted.module}.{name}")) is not None
