@@ -155,6 +155,20 @@ FUNCTIONS: Final = (
         inputs="a: float32[96, 40], v: float32[96, {{39||40}}]",
     ),
     _bare(
+        "where-shapes",
+        "L33",
+        "t = nl.load(a)\nnl.store(out, nl.where(t, t{{.reshape((96, 1, 40))||}}, 1.5))",
+        "0.6",
+    ),
+    Row(
+        "where-shapes",
+        "L33",
+        "a: float32[96, 40], v: float32[96, 1]",
+        RESULT,
+        "nl.store(out, nl.where(v_t, a_t{{.reshape((96, 1, 40))||}}, v_t))",
+        "beta1",
+    ),
+    _bare(
         "language-support", "L42", "t = nl.load(a)\nnl.store(out, nl.{{divide||subtract}}(t, t))"
     ),
     Row(

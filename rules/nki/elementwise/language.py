@@ -17,6 +17,7 @@ from verifier.symbolic.checks import Check
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.instruction import Instruction, Trait
 from verifier.symbolic.roles import Takes
+from verifier.symbolic.tensors import View
 from verifier.symbolic.trace import Operation
 
 
@@ -189,19 +190,27 @@ register(
 
 
 def _where_shapes(op: Operation, target: Target) -> Iterator[Check]:
+    """Tiles of one shape; in Beta 1, as NumPy has it, dimensions of size 1 are repeated.
+
+    Of fewer dimensions a tile would have its partitions along a free dimension of the others.
+    """
     condition = op.view("condition")
-    for role in ("x", "y"):
-        view = op.view(role)
+    tiles = {role: op.view(role) for role in ("x", "y")}
+    for role, view in tiles.items():
         if view is None or condition is None:
             continue
-        same = E.and_(E.eq(view.partitions, condition.partitions), E.eq(view.free, condition.free))
+        same = kit.same_shape(view.shape, condition.shape)
+        text = f"{role} has the shape of condition"
         if op.generation.fits_language:
-            same = E.or_(same, kit.broadcastable(view.shape, condition.shape))
+            same, text = (
+                _alike(view, condition),
+                f"{role} and condition are of shapes that broadcast",
+            )
         yield check(
             op,
             role,
             same,
-            f"{role} has the shape of condition",
+            text,
             f"{role} and condition have different shapes",
             "L33",
             values=(
@@ -212,6 +221,25 @@ def _where_shapes(op: Operation, target: Target) -> Iterator[Check]:
             ),
             about=(role, "condition"),
         )
+    x, y = tiles.values()
+    if x is not None and y is not None and op.generation.fits_language:
+        yield check(
+            op,
+            "y",
+            _alike(x, y),
+            "x and y are of shapes that broadcast",
+            "x and y have different shapes",
+            "L33",
+            about=("x", "y"),
+        )
+
+
+def _alike(one: View, other: View) -> Bool:
+    """That two tiles are of as many dimensions, which are equal or 1."""
+    if one.rank != other.rank:
+        return E.FALSE
+    pairs = zip(one.shape, other.shape, strict=True)
+    return E.and_(*(E.or_(E.eq(a, b), E.eq(a, 1), E.eq(b, 1)) for a, b in pairs))
 
 
 _WHERE_SHAPES = variants(

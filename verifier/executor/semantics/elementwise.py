@@ -182,15 +182,8 @@ for _described in INSTRUCTIONS.values():
 def where(op: Operation, io: IO) -> None:
     condition = reading(io, "condition")
     chosen = [
-        per_lane(reading(io, role), condition.ndim)
-        if is_tile(op, role)
-        else np.float32(plain(io.scalar(role)))
+        reading(io, role) if is_tile(op, role) else np.float32(plain(io.scalar(role)))
         for role in ("x", "y")
-    ]
-    # of any shapes that have as many elements in a partition (NKI-L33)
-    chosen = [
-        each.reshape(condition.shape) if each.size == condition.size and each.ndim else each
-        for each in chosen
     ]
     put(io, "dst", np.where(condition != 0, chosen[0], chosen[1]))
 
