@@ -391,6 +391,23 @@ HOST: Final = (
     ),
     Row(
         "device-condition",
+        "G37",
+        "a: float32[96, 40]",
+        RESULT,
+        f"held = nisa.register_alloc(4)\nlater = {{{{held + 1||held}}}}\n{COPIED}",
+        "0.5",
+    ),
+    Row(
+        "device-condition",
+        "G37",
+        "a: float32[96, 40]",
+        RESULT,
+        "#bare\nt = nl.ndarray((96, 40), nl.float32)\nnisa.dma_copy(dst=t, src=a)\n"
+        "if {{ncc.rank_id() > 0||True}}:\n    nisa.dma_copy(dst=out, src=t)",
+        "0.6",
+    ),
+    Row(
+        "device-condition",
         "REG07",
         "a: float32[96, 40], i: int32[1, 1]",
         RESULT,

@@ -84,6 +84,8 @@ def _undecidable(use: HostUse, data: DeviceData) -> tuple[tuple[str, ...], str]:
         )
     if data is DeviceData.INDEX and use is not HostUse.CONDITION:
         return ("G37", "REG07"), "read the index as it is, as an offset: `.ap(scalar_offset=...)`"
+    if use is HostUse.ARITHMETIC and data is not DeviceData.TENSOR:
+        return ("G37", "REG07"), "compute it in a tile of one element, and load the register again"
     help_ = (
         "compute both, and choose with `nl.where` or a mask; loop with `nl.dynamic_range` or "
         "`nl.while_loop`"

@@ -381,15 +381,20 @@ class RegisterKind(Kind[VM]):
         return f"the register `{value.name}`"
 
     def unary(self, vm: VM, op: str, value: Any, span: Span) -> object:
+        vm.of_device(HostUse.ARITHMETIC, value, span)
         return self._computed(vm, value)
 
     def binary(self, vm: VM, op: str, left: Any, right: object, span: Span) -> object:
+        vm.of_device(HostUse.ARITHMETIC, left, span)
         return self._computed(vm, left, right)
 
     def reflected(self, vm: VM, op: str, right: Any, left: object, span: Span) -> object:
+        vm.of_device(HostUse.ARITHMETIC, right, span)
         return self._computed(vm, right, left)
 
     def compare(self, vm: VM, op: str, left: Any, right: object, span: Span) -> object:
+        if op not in ("==", "!="):  # any two objects are equal or not
+            vm.of_device(HostUse.ARITHMETIC, left, span)
         return self._computed(vm, left, right)
 
     def truth(self, vm: VM, value: Any, span: Span) -> Bool:
