@@ -256,6 +256,10 @@ _OF: Final[dict[tuple[str, str], Wanted]] = {
         ("L67", "M027"),
     ),
     ("language.ds", "size"): _POSITION._replace(facts=("L67",)),
+    **dict.fromkeys(
+        (("isa.sendrecv", each) for each in ("pipe_id", "send_to_rank", "recv_from_rank")),
+        _WHOLE._replace(never=_WHOLE.never | {Given.NONE}),
+    ),
     ("language.shared_constant", "constant"): Wanted(
         "a NumPy array, or the path of one",
         _NAMED | _SEQUENCES | {Given.NUMBER, Given.FLAG},
