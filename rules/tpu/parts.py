@@ -85,6 +85,8 @@ class Held(Struct, eq=False):
     content: Content | None
     section: int | None
     read: bool = False
+    #: of a part: something has read the one before once more, in its place
+    overtaken: bool = False
     #: engines that have read it in the parallel section at hand
     readers: set[tuple[int | None, Engine]] = field(default_factory=set)
 
@@ -165,12 +167,23 @@ class Follower:
         for held in out.held:
             if not self._meet(held.tensor, tensor):
                 continue
+            self._again(out, held)
             held.read = True
             held.readers.add((section, engine))
             out.raced |= _races(held.event, held.section, event, section)
             if self._same(held.tensor, tensor):
                 found = held.content
         return found
+
+    def _again(self, out: Journey, held: Held) -> None:
+        """Something reads a part, which something has read before: others that the same call has
+        loaded meanwhile may be meant."""
+        if not held.read or held.content is None or held.content.way:
+            return
+        later = out.held[out.held.index(held) + 1 :]
+        for each in later:
+            same = each.event.operation.span == held.event.operation.span
+            each.overtaken |= same and not each.read
 
     def _write(self, out: Journey, new: Held) -> None:
         kept: list[Held] = []
@@ -262,6 +275,7 @@ REPEATED: Final = "repeated"
 LEFT_OUT: Final = "left out"
 LEFT_BEHIND: Final = "left behind"
 PASSED_OVER: Final = "passed over"
+OVERTAKEN: Final = "overtaken"
 
 
 def groups(arrivals: Sequence[Arrival]) -> Iterator[list[Arrival]]:
@@ -420,23 +434,30 @@ def _is_later(call: Event, content: Content) -> bool:
     return bool(known) and call.round > max(known)
 
 
-def left_behind(journey: Journey, others: Journey) -> Iterator[Astray]:
+def left_behind(journey: Journey, others: Journey, many: bool = True) -> Iterator[Astray]:
     """What nothing has read, of parts that have arrived nowhere, by calls of which results have
-    arrived in ``others``; where nothing was stored there, the results of any function."""
+    arrived in ``others``; where nothing was stored there, the results of any function.
+
+    ``many``: also what is made of several parts, if these have not arrived together.
+    """
     arrived = [arrival for arrival in journey.arrivals if arrival.content is not None]
     if journey.unsure or len(arrived) < len(journey.arrivals):
         return
-    there = {(id(p.storage), id(p.offset)) for arrival in arrived for p in parts_of(arrival)}
+    there = {_key((part,)) for arrival in arrived for part in parts_of(arrival)}
+    there |= {_key(parts_of(arrival)) for arrival in arrived}
     through = set(_calls(others))
     for held in journey.held:
         content = held.content
-        if content is None or held.read or len(content.parts) != 1:
+        if content is None or held.read or not content.parts:
             continue
-        (part,) = content.parts
-        if (id(part.storage), id(part.offset)) in there:
+        if (len(content.parts) > 1 and not many) or _key(content.parts) in there:
             continue
         if held.event.operation.span in through or (content.way and not others.arrivals):
-            yield Astray(held.event, part.load, LEFT_BEHIND)
+            yield Astray(held.event, content.parts[0].load, LEFT_BEHIND)
+
+
+def _key(found: Sequence[Part]) -> tuple[tuple[int, int], ...]:
+    return tuple((id(part.storage), id(part.offset)) for part in found)
 
 
 def _calls(journey: Journey) -> Iterator[Span]:
@@ -455,10 +476,11 @@ def passed_over(
     if journey.unsure:
         return
     for group in groups(journey.arrivals):
-        for column in columns(group):
-            pace = pace_of(group, column) if len(parts_of(group[0])) == 1 else None
-            if pace is not None:
+        for column in map(Column, map(list, zip(*map(parts_of, group), strict=True))):
+            pace = pace_of(group, column)
+            if pace is not None and _goes_on(group, column, pace):
                 yield from _passed_over(journey, group, column, pace)
+                break
 
 
 def _passed_over(
@@ -466,13 +488,14 @@ def _passed_over(
 ) -> Iterator[Astray]:
     there = {id(arrival.offset) for arrival in group}
     arrived = {id(part.offset) for part in column.parts}
+    number = parts_of(group[0]).index(column.parts[0])
     through = spans(longest(group))
     left = (held for held in journey.held if not held.read)
     for held in (*journey.lost, *left):
         content = held.content
-        if content is None or len(content.parts) != 1 or not content.way:
+        if content is None or len(content.parts) != len(parts_of(group[0])) or not content.way:
             continue
-        (part,) = content.parts
+        part = content.parts[number]
         if part.storage is not column.storage or id(part.offset) in arrived:
             continue
         far = (part.offset - column.parts[0].offset) * pace.output
@@ -483,6 +506,19 @@ def _passed_over(
         before = any(E.lt(place, arrival.offset) is E.TRUE for arrival in group)
         if id(place) not in there and before and E.ge(place, 0) is E.TRUE:
             yield Astray(held.event, part.load, PASSED_OVER)
+
+
+def _goes_on(group: Sequence[Arrival], column: Column, pace: Pace) -> bool:
+    """Whether all parts of one input arrive as far from each other as the pace says."""
+    inputs = {id(part.storage) for part in column.parts}
+    return len(inputs) == 1 and not out_of_step(group, column.parts, pace)
+
+
+def overtaken(journey: Journey) -> Iterator[Astray]:
+    """Parts that were overwritten before anything has read them, but what was there before."""
+    for held in journey.lost if not journey.unsure else ():
+        if held.overtaken and held.content is not None and not held.content.way:
+            yield Astray(held.event, held.event, OVERTAKEN)
 
 
 def between(group: Sequence[Arrival], column: Column) -> Pace | None:

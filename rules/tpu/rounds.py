@@ -287,6 +287,7 @@ class Rounds:
                 alone[value] += others
             astray[value] += self._passed_over(value)
             astray[value] += self._unstored(value)
+            astray[value] += parts.overtaken(found[value][1])
         since = _since({value for value in found if self._behind(value)}, max(found))
         for value in range(1, max(found) + 1):
             behind = self._behind(value, others=value < since)
@@ -375,7 +376,8 @@ class Rounds:
         if not all(self._steady(each.store.operation, events) for each in largest.arrivals):
             return []
         _, journey = self.journeys[value]
-        found = parts.left_behind(journey, largest if others else journey)
+        many = self.size.loop.trips is self.size.term
+        found = parts.left_behind(journey, largest if others else journey, many)
         return [each for each in found if _ends(each, self.size)]
 
     def _unstored(self, value: int) -> Iterator[Astray]:
@@ -436,7 +438,7 @@ def _without(term: Expr, bad: set[int], last: int) -> tuple[Bool, bool]:
 
 def told(astray: Astray) -> Check:
     op, load = astray.at.operation, astray.load.operation
-    behind = astray.why in (parts.LEFT_BEHIND, parts.PASSED_OVER)
+    behind = astray.why in (parts.LEFT_BEHIND, parts.PASSED_OVER, parts.OVERTAKEN)
     touch = next(
         touch
         for touch in op.touches
@@ -444,6 +446,8 @@ def told(astray: Astray) -> Check:
     )
     what, call = f"{words(touch.role)} of `{function(op)}`", ""
     notes = [Note(load.span, "this part was loaded here")]
+    if astray.load is astray.at:
+        notes = []
     if astray.call is not None:
         call = function(astray.call.operation)
         notes.append(Note(astray.call.operation.span, "what the others have gone through"))
@@ -460,6 +464,11 @@ def told(astray: Astray) -> Check:
         parts.LEFT_BEHIND: (
             f"something takes {what} each time",
             f"{what} is the last one, and nothing takes it as it takes the others",
+        ),
+        parts.OVERTAKEN: (
+            f"something takes {what} each time",
+            f"{what} is overwritten before anything has read it: what was loaded before it is "
+            "taken once more",
         ),
         parts.PASSED_OVER: (
             f"something takes {what} each time",
@@ -521,5 +530,6 @@ def _one_by_one(journey: Journey, *, meant: bool) -> Iterator[Astray]:
                 load = parts.parts_of(arrival)[0].load
                 yield Astray(arrival.store, load, parts.LEFT_OUT, call)
     yield from parts.passed_over(journey, parts.between)
+    yield from parts.overtaken(journey)
     if not meant:
         yield from parts.left_behind(journey, journey)
