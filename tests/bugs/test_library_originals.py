@@ -25,7 +25,10 @@ pytestmark = needs_clone("nki-library")
 
 @dataclass(frozen=True, slots=True)
 class Original:
-    """One fault: where it is, what says so, an input that shows it, the commit that mends it."""
+    """One fault: where it is, what says so, an input that shows it, the commit that mends it.
+
+    ``api_version``: the generation that it is a fault of; None: of the one it is written for.
+    """
 
     name: str
     commit: str
@@ -34,6 +37,7 @@ class Original:
     rule: str
     found: tuple[str, int]
     contract: str
+    api_version: str | None = None
 
 
 ORIGINALS = (
@@ -71,6 +75,20 @@ ORIGINALS = (
         " store_output_in_sbuf: True, ...)",
     ),
     Original(
+        "dma-psum",
+        "0759719",
+        "d2ad3a5",
+        "experimental/moe/forward/bwmm_shard_on_H.py",
+        "dma-buffers",
+        ("bwmm_shard_on_H.py", 508),
+        "blockwise_mm_baseline_shard_hidden[2](hidden_states: bf16[513, 1024],"
+        " expert_affinities_masked: bf16[1026, 1], gate_up_proj_weight: bf16[2, 1024, 2, 256],"
+        " down_proj_weight: bf16[2, 256, 1024], block_size: 128,"
+        " token_position_to_id: int32[256], block_to_expert: int32[2, 1],"
+        " gate_up_activations_T: bf16[2, 2, 256, 128], down_activations: bf16[2, 128, 1024], ...)",
+        "0.3",
+    ),
+    Original(
         "attn-cte-name",
         "8281558",
         "1edc7bb",
@@ -94,7 +112,11 @@ def _findings(commit: str, original: Original, folder: Path) -> list[Diagnostic]
         archive.extractall(folder)
     (path,) = folder.glob(f"src/*/nkilib/{original.file}")
     request = FileRequest(
-        path=str(path), contracts=(original.contract,), roots=(str(folder),), timeout=60
+        path=str(path),
+        contracts=(original.contract,),
+        roots=(str(folder),),
+        timeout=60,
+        api_version=original.api_version,
     )
     result = analyze_file(request)
     assert not result.errors and result.kernels

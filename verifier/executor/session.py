@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -91,9 +91,16 @@ class LoadingError(Exception):
 class Kernel:
     """A function that runs on the device; ``kernel[grid](...)`` launches it on a grid."""
 
-    def __init__(self, function: Callable[..., Any], structure: type | None = None) -> None:
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        structure: type | None = None,
+        keywords: Iterable[str] = (),
+    ) -> None:
         functools.update_wrapper(self, function)
         self.function = function
+        #: what its decorator is given by name
+        self.keywords = tuple(keywords)
         #: the class of the only parameter, whose fields are the inputs (OKK)
         self.structure = structure
         session = _sessions[-1] if _sessions else None

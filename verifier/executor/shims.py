@@ -136,16 +136,21 @@ _values: dict[tuple[ApiRef, str, str], Any] = {}
 Special = Callable[[ApiRef, tuple[Any, ...], dict[str, Any]], Any]
 
 
+#: the parameters that take the function that becomes a kernel
+_JITTED: Final = ("func", "fn", "kernel")
+
+
 def _jit(ref: ApiRef, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     """``@nki.jit``, with arguments or without, ``nki.jit(f)``, ``nki.benchmark(...)(f)``."""
-    function = next(
-        (keywords[name] for name in ("func", "fn", "kernel") if keywords.get(name)), None
-    )
+    function = next((keywords[name] for name in _JITTED if keywords.get(name)), None)
     if args and callable(args[0]):
         function = args[0]
-    if function is None:
-        return lambda later: later if isinstance(later, Kernel) else Kernel(later)
-    return function if isinstance(function, Kernel) else Kernel(function)
+    given = [name for name in keywords if name not in _JITTED]
+
+    def made(of: Any) -> Kernel:
+        return of if isinstance(of, Kernel) else Kernel(of, keywords=given)
+
+    return made if function is None else made(function)
 
 
 def _simulate_kernel(ref: ApiRef, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:

@@ -121,7 +121,7 @@ class SuiteVM(VM):
         self._loops.clear()
         self.found.failures.clear()
         self.steps = 0
-        self.deadline = time.monotonic() + seconds
+        self.deadline = time.process_time() + seconds
         try:
             yield
         finally:
