@@ -145,8 +145,7 @@ def reported(
     project = project_of(request)
     with suppress(SourceError):
         module = project.module(Path(request.path))
-        with module.syntax_held():
-            entries = {(str(e.path), e.line): e for e in kernels(project, module)}
+        entries = {(str(e.path), e.line): e for e in kernels(project, module)}
         for kernel in result.kernels:
             entry = entries.get((kernel.path, kernel.line))
             if entry is not None and kernel.dialect in dialects and kernel.status != "error":

@@ -118,7 +118,7 @@ def _file(request: report.FileRequest, memo: Memo | None, project: Project) -> r
     errors: list[report.FileError] = []
     footprint.note_whole(str(path))
     try:
-        module = project.module(path, keep_syntax=True)
+        module = project.module(path)
     except SourceError as error:
         return report.FileResult(request.path, errors=(_unreadable(error),))
     for syntax in module.errors:
@@ -128,30 +128,29 @@ def _file(request: report.FileRequest, memo: Memo | None, project: Project) -> r
     statistics: report.Statistics = {}
     text = _TextFacts()
     first, step = request.part
-    with module.syntax_held():
-        scanned = scan(
-            project, module, _users(project, request), _named(request, text.contracts(module))
-        )
-        if request.migrate_to:
-            from verifier.engine.migrating import migrated  # most runs have no use for it
+    scanned = scan(
+        project, module, _users(project, request), _named(request, text.contracts(module))
+    )
+    if request.migrate_to:
+        from verifier.engine.migrating import migrated  # most runs have no use for it
 
-            limit = request.timeout or DEFAULT_TIMEOUT
-            users = _users(project, request)
-            result = migrated(request, project, module, scanned, users, limit)
-            return replace(result, errors=(*dict.fromkeys((*errors, *result.errors)),))
-        loose = unreached.functions(scanned)
-        entries = [*scanned.kernels, *loose]
-        if request.kernels:
-            entries = [entry for entry in scanned.kernels if entry.name in request.kernels]
-            errors += _missing(request, scanned, module)
-        for entry in entries[first::step]:
-            if entry.error is not None or entry.dialect not in DIALECTS:
-                continue
-            for outcome in _kernel(project, entry, request, memo, errors, text):
-                if entry.how is not How.UNREACHED:
-                    found.append(outcome.kernel)
-                problems.extend(outcome.diagnostics)
-                report.merge_statistics(statistics, outcome.statistics)
+        limit = request.timeout or DEFAULT_TIMEOUT
+        users = _users(project, request)
+        result = migrated(request, project, module, scanned, users, limit)
+        return replace(result, errors=(*dict.fromkeys((*errors, *result.errors)),))
+    loose = unreached.functions(scanned)
+    entries = [*scanned.kernels, *loose]
+    if request.kernels:
+        entries = [entry for entry in scanned.kernels if entry.name in request.kernels]
+        errors += _missing(request, scanned, module)
+    for entry in entries[first::step]:
+        if entry.error is not None or entry.dialect not in DIALECTS:
+            continue
+        for outcome in _kernel(project, entry, request, memo, errors, text):
+            if entry.how is not How.UNREACHED:
+                found.append(outcome.kernel)
+            problems.extend(outcome.diagnostics)
+            report.merge_statistics(statistics, outcome.statistics)
     return report.FileResult(
         request.path,
         tuple(found),

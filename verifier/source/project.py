@@ -72,16 +72,41 @@ def project_around(path: str) -> str | None:
     return folder
 
 
+class _Trees:
+    """The syntax trees of the modules that were asked for theirs last, ``most`` characters of text.
+
+    Trees are large, and who looks through a file asks for those of the files that it imports.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._size = 0
+        self._kept: dict[Module, tuple[ast.stmt, ...]] = {}
+
+    def of(self, module: Module) -> tuple[ast.stmt, ...] | None:
+        return self._kept.get(module)
+
+    def keep(self, module: Module, tree: tuple[ast.stmt, ...]) -> None:
+        if self._kept.pop(module, None) is None:
+            self._size += len(module.text)
+        self._kept[module] = tree
+        while self._size > self._most and len(self._kept) > 1:
+            oldest = next(iter(self._kept))
+            del self._kept[oldest]
+            self._size -= len(oldest.text)
+
+
+_TREES = _Trees(2_000_000)
+
+
 class Module:
     """One source file: its outline at once, its statements in IR on demand."""
 
     __slots__ = (
         "_digests",
-        "_held",
         "_outline",
         "_readings",
         "_remarks",
-        "_syntax",
         "_words",
         "bindings",
         "file",
@@ -90,11 +115,8 @@ class Module:
         "text",
     )
 
-    def __init__(self, path: Path, text: str, *, keep_syntax: bool = False) -> None:
-        """``text`` as :func:`verifier.source.text.decode` gives it.
-
-        ``keep_syntax`` keeps the syntax tree for one call of :meth:`syntax`.
-        """
+    def __init__(self, path: Path, text: str) -> None:
+        """``text`` as :func:`verifier.source.text.decode` gives it."""
         self.path = path
         self.file = os.path.abspath(path)
         self.text = text
@@ -102,9 +124,8 @@ class Module:
         self._words: frozenset[str] | None = None
         self.lines: tuple[str, ...] = tuple(text.split("\n"))
         found = outline(SourceText(path, text))
-        self._syntax = found.syntax if keep_syntax else None
+        _TREES.keep(self, found.syntax)
         self._remarks = tuple(filter(None, map(_remark, found.syntax)))
-        self._held = False
         self._readings: tuple[Reading, ...] | None = None
         self._outline = Outline(
             found.bindings,
@@ -214,22 +235,12 @@ class Module:
         return None
 
     def syntax(self) -> tuple[ast.stmt, ...]:
-        """The top-level statements that parse. Kept for one call only, or while they are held."""
-        kept = self._syntax
-        if kept is None:
-            kept = outline(SourceText(self.path, self.text)).syntax
-        self._syntax = kept if self._held else None
-        return kept
-
-    @contextlib.contextmanager
-    def syntax_held(self) -> Iterator[None]:
-        """Keep the syntax tree inside the block: trees are large, and asked for several times."""
-        self._held = True
-        try:
-            yield
-        finally:
-            self._held = False
-            self._syntax = None
+        """The top-level statements that parse; not to be changed, others are given the same."""
+        found = _TREES.of(self)
+        if found is None:
+            found = outline(SourceText(self.path, self.text)).syntax
+        _TREES.keep(self, found)
+        return found
 
     def definition(self, name: str) -> ir.Stmt | None:
         """The statement that binds ``name`` (:attr:`bindings`), found inside ``try`` or ``if`` too.
@@ -409,8 +420,8 @@ class Project:
         errors = [m for m in self._modules.values() if isinstance(m, SourceError)]
         return tuple(sorted(errors, key=lambda e: (e.path, e.line)))
 
-    def module(self, path: Path, *, keep_syntax: bool = False) -> Module:
-        """The module in file ``path``; ``keep_syntax`` as for :class:`Module`, if it is new.
+    def module(self, path: Path) -> Module:
+        """The module in file ``path``.
 
         Raises:
             SourceError: the file cannot be read or decoded. Bad syntax is in ``Module.errors``.
@@ -419,14 +430,14 @@ class Project:
         footprint.note_file(key)
         if key not in self._modules:
             try:
-                self._modules[key] = self._made(path, key, keep_syntax)
+                self._modules[key] = self._made(path, key)
             except SourceError as error:
                 self._modules[key] = error
         return self._get(key)
 
-    def _made(self, path: Path, key: str, keep_syntax: bool) -> Module:
+    def _made(self, path: Path, key: str) -> Module:
         if self._kept is None:
-            return Module(path, self.sources.text(path).text, keep_syntax=keep_syntax)
+            return Module(path, self.sources.text(path).text)
         known = self._kept.get((key, self.sources.digest(key)))
         if known is None:
             text = self.sources.text(path).text
@@ -446,7 +457,7 @@ class Project:
                 if not may_hold_kernels(self.sources.read(path)):
                     return None
                 text = self.sources.text(path).text
-                self._modules[key] = Module(path, text, keep_syntax=True)
+                self._modules[key] = Module(path, text)
             except SourceError as error:
                 self._modules[key] = error
         return self._get(key)

@@ -181,16 +181,20 @@ class Names(Struct):
                 return None
             if step is None or step[1] is None:
                 return None
+            bound = step[0].all_bindings(step[1])
+            may_wrap = self._may_wrap(step[0])
+            if bound and not may_wrap and not any(binding.kind.imports for binding in bound):
+                return None
             names = self._of_other(step[0])
             there = names.globals.get(step[1])
             if not isinstance(there, Imported):
-                return (names, step[1]) if names._may_wrap() else None
+                return (names, step[1]) if may_wrap else None
             imported = there
         return None
 
-    def _may_wrap(self) -> bool:
-        """Whether the text of the module has the word for a wrapper at all."""
-        words = self.module.words
+    def _may_wrap(self, module: Module) -> bool:
+        """Whether the text of a module has the word for a wrapper at all."""
+        words = module.words
         return any(word in words for api in self._apis.values() for word in _words(api))
 
     def _made_by(self, node: ast.Call, scopes: list[Scope], depth: int) -> Wrapper | None:
