@@ -11,6 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from verifier import rulebase
+from verifier.dialects import decorating
 from verifier.dialects.registry import DIALECTS
 from verifier.engine import admission, diagnostics, exactly, judged, obligations, precondition
 from verifier.engine.asserting import Assertions
@@ -316,10 +317,8 @@ def _around(unit: Unit, run: Run, selected: set[str]) -> list[obligations.Obliga
             column = len(text) - len(text.lstrip())
             span = ir.Span(str(module.path), binding.line, column, binding.line, len(text))
             found.append(("api-removed", Check(E.FALSE, span, has, *problem)))
-    for keyword in entry.keywords:
-        problem = dialect.decorator_problem(api, keyword)
-        if problem is not None:
-            found.append(("api-signature", Check(E.FALSE, entry.name_span, has, *problem)))
+    said = decorating.checks(api, entry.keywords, entry.name_span)
+    found.extend((decorating.RULE, check) for check in said)
     for call, name in dialect.device_calls(module.syntax()):
         text, message = f"a kernel calls {name}", f"`{name}` is called outside of a kernel"
         found.append(("outside-kernel", Check(E.FALSE, _span(module, call), text, message)))

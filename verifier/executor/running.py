@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from msgspec import Struct, field
 
-from verifier.dialects.registry import of_generation
+from verifier.dialects import decorating
 from verifier.executor import places, raised, tpu_running
 from verifier.executor.findings import (
     MisuseError,
@@ -24,7 +24,6 @@ from verifier.executor.tiles import Tensor
 from verifier.hardware.chips import Chip
 from verifier.report import model as report
 from verifier.source.ir import Span
-from verifier.symbolic import expr as E
 from verifier.symbolic.memory.events import Ended, Lived, Returned, UndefinedRead
 from verifier.symbolic.python.pins import argument_path, item_path
 from verifier.symbolic.tensors import StorageKind
@@ -110,7 +109,15 @@ def run(
         if isinstance(machine.hardware, Chip):
             outcome.outputs = _on_chip(machine, kernel, arguments, grid, span)
             return outcome
-        _decorated(machine, session.api, kernel, span)
+        for check in decorating.checks(session.api, kernel.keywords, span):
+            machine.check(
+                decorating.RULE,
+                check.predicate,
+                check.span,
+                check.text,
+                check.message,
+                facts=check.facts,
+            )
         machine.optional = _optional(function)
         given = {
             key: _argument(machine, key, value, span, inputs) for key, value in arguments.items()
@@ -215,16 +222,6 @@ def definition_of(function: Callable[..., Any]) -> Span:
     if code is None:
         return places.NOWHERE
     return places.definition(code.co_filename, code.co_firstlineno, function.__name__)
-
-
-def _decorated(machine: ConcreteMachine, api: str, kernel: Kernel, span: Span) -> None:
-    """What the generation has against the decorator, before anything runs."""
-    for keyword in kernel.keywords:
-        problem = of_generation(api).decorator_problem(api, keyword)
-        if problem is not None:
-            message, facts = problem
-            has = f"NKI {api} has it"
-            machine.check("api-signature", E.FALSE, span, has, message, facts=facts)
 
 
 def _optional(function: Callable[..., Any]) -> frozenset[str]:
