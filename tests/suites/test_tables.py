@@ -369,3 +369,27 @@ def test_it():
         "added(x: float32[3, 5], y: float32[3, 5], mode: pack.modes.Order.ROWS, "
         "plan: nki.collectives.ReplicaGroup([[0, 1]]), ...)"
     ]
+
+
+def test_a_table_that_takes_too_long_leaves_the_others_their_time(
+    contracts: Contracts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("verifier.suites.machine.SECONDS", 0.05)
+    text = """
+def endless(k):
+    names = []
+    while len(names) < 100_000:
+        k = k // 2 if k % 2 == 0 else 3 * k + 1
+        names.append(f"{k}")
+    return names
+
+class TestCopies:
+    @pytest.mark.parametrize("rows, ids", [(3, 1)], ids=endless(27))
+    def test_long(self, rows, ids):
+        copied(np.zeros((rows, 70)))
+
+    @pytest.mark.parametrize("rows", [5])
+    def test_short(self, rows):
+        copied(np.zeros((rows, 71), dtype=np.float32))
+"""
+    assert contracts(HEAD + text) == ["copied(source: float32[5, 71])"]

@@ -109,15 +109,7 @@ def run(
         if isinstance(machine.hardware, Chip):
             outcome.outputs = _on_chip(machine, kernel, arguments, grid, span)
             return outcome
-        for check in decorating.checks(session.api, kernel.keywords, span):
-            machine.check(
-                decorating.RULE,
-                check.predicate,
-                check.span,
-                check.text,
-                check.message,
-                facts=check.facts,
-            )
+        _decorated(machine, session.api, kernel, span)
         machine.optional = _optional(function)
         given = {
             key: _argument(machine, key, value, span, inputs) for key, value in arguments.items()
@@ -222,6 +214,13 @@ def definition_of(function: Callable[..., Any]) -> Span:
     if code is None:
         return places.NOWHERE
     return places.definition(code.co_filename, code.co_firstlineno, function.__name__)
+
+
+def _decorated(machine: ConcreteMachine, api: str, kernel: Kernel, span: Span) -> None:
+    """What the generation has against the decorator, before anything runs."""
+    for said in decorating.checks(api, kernel.keywords, span):
+        text, message = said.text, said.message
+        machine.check(decorating.RULE, said.predicate, span, text, message, facts=said.facts)
 
 
 def _optional(function: Callable[..., Any]) -> frozenset[str]:

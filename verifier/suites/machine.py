@@ -22,7 +22,7 @@ from verifier.source.project import Module
 from verifier.suites.reaching import Reaching
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
-from verifier.symbolic.python.flow import Ended, Fault, Frame
+from verifier.symbolic.python.flow import AbortedRunError, Ended, Fault, Frame
 from verifier.symbolic.python.heap import UNBOUND
 from verifier.symbolic.python.model import Function
 from verifier.symbolic.python.terms import same
@@ -130,6 +130,23 @@ class SuiteVM(VM):
             self._path[:], self._loops[:] = path, loops
             self.handled.clear()
             self.unsettled.clear()
+
+    def made_before(self, action: Callable[[], object]) -> object:
+        """A decorator that takes too long is not known: the rest of its file keeps its time."""
+        mark, end, held = self.mark(), self.deadline, (self.depth, self.forking)
+        self.deadline = time.process_time() + SECONDS
+        if end is not None:
+            self.deadline = min(self.deadline, end)
+        try:
+            return action()
+        except AbortedRunError as error:
+            if end is not None and time.process_time() > end:
+                raise
+            self.back_to(mark)
+            self.depth, self.forking = held
+            return Opaque(error.reason)
+        finally:
+            self.deadline = end
 
     # -- launches ------------------------------------------------------------------------
 

@@ -59,7 +59,8 @@ def _evaluated(vm: VM, node: ir.Expr) -> Decorator:
     if isinstance(value, Opaque) and value.harmless:
         return Decorator(node, value, True)
     if isinstance(node, ir.Call):
-        value = expressions.call_of(vm, node, value)
+        maker, call = value, node
+        value = vm.made_before(lambda: expressions.call_of(vm, call, maker))
     return Decorator(node, external.mark(value) or value, False)
 
 

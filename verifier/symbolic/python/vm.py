@@ -88,6 +88,10 @@ class VM(Operations):
 
     # -- evaluation -------------------------------------------------------------------
 
+    def made_before(self, action: Callable[[], object]) -> object:
+        """What a call gives that makes a decorator."""
+        return action()
+
     def eval(self, node: ir.Expr) -> object:
         """The value of an expression."""
         return self.language.expressions[type(node)](self, node)
