@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import builtins
+import importlib
 import inspect
 import math
-import sys
 from typing import Any
 
 import pytest
@@ -216,7 +216,7 @@ def _models() -> list[tuple[str, Builtin, Any]]:
     for name, value in PYTHON.builtins.items():
         found.append((name, value, getattr(builtins, name, None)))  # type: ignore[arg-type]
     for module, names in PYTHON.modules.items():
-        host = sys.modules.get(module)
+        host = _module(module)
         found += [(f"{module}.{n}", v, getattr(host, n, None)) for n, v in names.items()]  # type: ignore[misc]
     for kind, table in PYTHON.methods.items():
         host_type = getattr(builtins, kind, None)
@@ -226,6 +226,14 @@ def _models() -> list[tuple[str, Builtin, Any]]:
         for name, value, host in found
         if isinstance(value, Builtin) and _takes_any(value.signature) and _refuses(host)
     ]
+
+
+def _module(name: str) -> Any:
+    """It, whatever else the process has imported: each worker is to find the same."""
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        return None
 
 
 def _takes_any(signature: inspect.Signature) -> bool:

@@ -48,6 +48,8 @@ while more():
 result = (k, len(log))
 """,
     "a walrus in the condition": "k = 0\nwhile (j := k * 2) < n:\n    k += 1\nresult = (j, k)",
+    "a counting walrus": "i, s = -1, []\nwhile (i := i + 1) < n: s.append(i * m)\nresult = (i, s)",
+    "a counting walrus from one": "i, t = 0, 0\nwhile (i := i + m) < n: t += 1\nresult = (i, t)",
     "a constant condition": "k = 0\nwhile True:\n    k += 1\n    if k > 4: break\nresult = k",
     "no trips": "while n < 0:\n    n = 1\nresult = n",
     "halved": "k, c = 12, 0\nwhile k > 1:\n    k //= 2\n    c += 1\nresult = (k, c)",

@@ -73,12 +73,14 @@ class _While:
         for number in range(LIMIT):
             if number == ENDLESS and self._is_endless():
                 break
-            test = self.test(HostUse.LOOP if number else HostUse.ENTRY)
-            known = vm.decide(test)
+            use = HostUse.LOOP if number else HostUse.ENTRY
+            start = vm.mark()
+            known = vm.decide(self.test(use))
             if known is False:
                 return
             if known is None:
-                self._undecided(test)
+                vm.back_to(start)
+                self._undecided(start, use)
                 return
             before = vm.outside()
             self.trip()
@@ -134,15 +136,17 @@ class _While:
 
     # -- undecided -----------------------------------------------------------------------
 
-    def _undecided(self, test: Bool) -> None:
+    def _undecided(self, mark: Mark, use: HostUse) -> None:
         """In closed form if there is one, trip by trip if they are few, up to the first trip that
-        there is not if there surely is one, else generically."""
+        there is not if there surely is one, else generically.
+
+        ``mark``: here, where the test of the next trip has not been evaluated: it may do something.
+        """
         vm = self.vm
-        mark = vm.mark()
         if self._closed(mark):
             return
         vm.back_to(mark)
-        if self._few(mark, test):
+        if self._few(self.test(use)):
             return
         vm.back_to(mark)
         if self.first is not None:
@@ -150,7 +154,7 @@ class _While:
         else:
             self._anyhow()
 
-    def _few(self, mark: Mark, test: Bool) -> bool:
+    def _few(self, test: Bool) -> bool:
         """Whether the loop surely ends within a few trips, which have been gone then."""
         ends = [True]
 
