@@ -12,6 +12,7 @@ from tests.solver import systems
 from tests.sweeps import examples
 from verifier.engine.conditions import Item, Normal
 from verifier.engine.evaluable import is_met
+from verifier.engine.forms import entails
 from verifier.hardware.dtypes import DTYPES
 from verifier.solver.solver import Solver
 from verifier.symbolic import expr as E
@@ -74,6 +75,18 @@ def test_what_somebody_would_write() -> None:
     assert _read(E.le(rows, other), E.le(other, rows)) == ["rows == other"]
     assert _read(E.le(rows * 4 + 8, 1000)) == ["rows <= 248"]
     assert _read(E.le(columns, 64), known=(E.eq(columns, rows), E.le(rows, 60))) == []
+
+
+def test_what_one_condition_says_of_another() -> None:
+    E.fresh_context()
+    n, m, k = E.symbol("n", 1), E.symbol("m", 1), E.symbol("k", 0)
+    tiles = n // 128
+    assert entails(E.le(n * 14 + tiles * 512, 4000), E.le(n * 12 + tiles * 256, 4096))
+    assert not entails(E.le(n * 12 + tiles * 256, 4096), E.le(n * 14 + tiles * 512, 4000))
+    assert entails(E.or_(E.le(n, 60), E.le(m, 8)), E.or_(E.le(m, 9), E.le(n, 61)))
+    assert not entails(E.or_(E.le(n, 60), E.le(m, 8)), E.le(n, 61))
+    assert entails(E.and_(E.le(n, 60), E.ge(m, 8)), E.and_(E.le(n, 61), E.ge(m, 7)))
+    assert not entails(E.le(n + m // k, 9), E.le(m // k, 9))  # which has no value at k == 0
 
 
 def test_comparisons_of_products_lose_what_they_share() -> None:

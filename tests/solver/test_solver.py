@@ -169,6 +169,25 @@ def test_fewest_trips_come_before_small_sizes() -> None:
     assert found == {"n": 40, "tile": 40, "i": 0}
 
 
+def test_the_smallest_of_all_counterexamples_at_hand_is_the_one_to_begin_with(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    begun: list[dict[str, int | bool]] = []
+
+    def shown(*arguments: object) -> object:
+        begun.append(arguments[4])  # type: ignore[arg-type]
+        return arguments[4]
+
+    monkeypatch.setattr("verifier.solver.solver.minimized", shown)
+    n, step = E.symbol("n", 1), E.symbol("step", 0)
+    solver, trips = Solver(), (E.ceildiv(n, 128), n // step)  # one of them without a value
+    for least in (700, 300, 900):
+        solver.check(Query((E.ge(n, least), E.le(n, least + 9)), E.FALSE))
+    query = Query((E.ge(n, 200), E.ge(step, 0)), E.FALSE)
+    assert solver.minimize(query, {"n": 5000, "step": 0}, trips)["n"] == 300
+    assert begun[-1]["step"] == 0
+
+
 def test_flags_and_dtypes_prefer_the_first() -> None:
     code = E.symbol("dtype", 0, 3, domain=("a", "b", "c", "d"))
     flag, other = E.bool_symbol("flag"), E.bool_symbol("other")

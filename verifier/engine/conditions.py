@@ -17,6 +17,7 @@ from verifier.engine.evaluable import has_value
 from verifier.engine.forms import (
     conjuncts,
     divisibility,
+    entails,
     is_plain,
     single,
     size_of,
@@ -70,7 +71,7 @@ class Normal:
         """The set as strong as ``items``, the simplest one found."""
         known = self._known
         said = (Item(self._in_remainders(self._same.bool(i.condition), known), i.of) for i in items)
-        current = _joined(_split(said))
+        current = _without_entailed(_joined(_split(said)))
         for _ in range(_ROUNDS):
             current = self.without_implied(current, current)
             before = [item.condition for item in current]
@@ -319,6 +320,21 @@ class Normal:
                 gone = [item for item in items if item not in kept]
                 return self._with_consequences([*kept, _together(candidate, gone)])
         return items
+
+
+def _without_entailed(items: Sequence[Item]) -> list[Item]:
+    """``items`` without those that one other of them, which is no heavier, says too: what is asked
+    of the rest is asked beside fewer others."""
+    dividing = _dividing(items)
+    weights = {item.condition: weight(item.condition) for item in items}
+    current = list(items)
+    for item in sorted(items, key=lambda x: -weights[x.condition]):
+        said, heavy = item.condition, weights[item.condition]
+        others = [other for other in current if other is not item]
+        lighter = (o.condition for o in others if weights[o.condition] <= heavy)
+        if said not in dividing and any(entails(other, said) for other in lighter):
+            current = others
+    return current
 
 
 def _cases(clause: Bool) -> int:

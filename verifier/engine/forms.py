@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from math import lcm
+from math import gcd, lcm
 from typing import TypeAlias
 
 from verifier.symbolic import expr as E
@@ -77,6 +77,43 @@ def divisibility(term: Bool) -> tuple[Expr, Expr] | None:
 def conjuncts(condition: Bool) -> tuple[Bool, ...]:
     """What all has to hold."""
     return condition.args if condition.kind is E.BoolKind.AND else (condition,)
+
+
+def entails(one: Bool, other: Bool) -> bool:
+    """Whether a condition says another one, which has a value for all inputs, by what every size is
+    at least; False: don't know."""
+    return not E.divisors((other,)) and _entails(one, other)
+
+
+def _entails(one: Bool, other: Bool) -> bool:
+    if one is other:
+        return True
+    if other.kind is E.BoolKind.AND:
+        return all(_entails(one, part) for part in other.args)
+    if one.kind is E.BoolKind.OR:
+        return all(_entails(part, other) for part in one.args)
+    if one.kind is E.BoolKind.AND:
+        return any(_entails(part, other) for part in one.args)
+    if other.kind is E.BoolKind.OR:
+        return any(_entails(one, part) for part in other.args)
+    if one.kind is not E.BoolKind.LE or other.kind is not E.BoolKind.LE:
+        return False
+    assert one.expr is not None and other.expr is not None
+    return _is_below(other.expr, one.expr)
+
+
+def _is_below(low: Expr, high: Expr) -> bool:
+    """Whether ``low`` is at most zero where ``high`` is, as a multiple of it is at most one of
+    that: those are looked at in which some term is the same."""
+    factors = dict(high.terms)
+    scales = {(1, 1)}
+    for mono, factor in low.terms:
+        other = factors.get(mono, 0)
+        if factor * other > 0:
+            common = gcd(factor, other)
+            scales.add((abs(other) // common, abs(factor) // common))
+    differences = (E.bounds(low * mine - high * theirs)[1] for mine, theirs in sorted(scales))
+    return any(most is not None and most <= 0 for most in differences)
 
 
 def steps_of(known: Iterable[Bool]) -> dict[E.Atom, int]:

@@ -10,7 +10,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from verifier.engine import unknowns
-from verifier.engine.forms import conjuncts
+from verifier.engine.forms import conjuncts, entails
 from verifier.engine.instances import EachTrip
 from verifier.engine.obligations import Obligation, known_at, known_of_trips, simplify
 from verifier.engine.promises import promised
@@ -493,7 +493,10 @@ class Discharger:
         """Go on with what is needed here, unless no input meets that: it would prove all else."""
         if not self._admits((*self._learned_for(obligation), condition)):
             return
-        (self._warned if obligation.mild else self._learned).append(condition)
+        known = self._warned if obligation.mild else self._learned
+        # each fact costs all questions behind it: of limits on one sum the least one is enough
+        left = (part for said in known for part in conjuncts(said) if not entails(condition, part))
+        known[:] = [*left, condition]
         if self._warned and not self._admits((*self._learned, *self._warned)):
             self._warned.clear()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
@@ -163,7 +164,11 @@ class Solver:
         if worst is not None:  # stay where over-approximated values do not matter
             query = Query((*query.facts, worst), query.goal)
         ready = self._facts.get(query.facts)
-        return minimized(self._search, self._z3, ready, query, model, trips)
+        every = [*query.facts, query.goal]
+        shown = self._witnesses.all_refuting(query.facts, query.goal)
+        known = [model, *(_values(one, every) for one in shown)]
+        first = min(known, key=lambda one: _size(one, trips))
+        return minimized(self._search, self._z3, ready, query, {**model, **first}, trips)
 
     # -- tiers -----------------------------------------------------------------------
 
@@ -379,6 +384,16 @@ def _values(found: E.Evaluation, every: Sequence[Bool]) -> Model:
     model: dict[str, int | bool] = {s.name: found.symbol(s) for s in terms.symbols(every)}
     model.update((name, found.flag(name)) for term in every for name in term.flags())
     return dict(sorted(model.items()))
+
+
+def _size(model: Model, trips: Sequence[Expr]) -> tuple[int, int, int]:
+    """What makes one model smaller than another one: fewer trips, then less."""
+    total = 0
+    for count in trips:
+        with suppress(E.EvaluationError):
+            total += max(E.evaluate(count, model), 0)
+    values = [abs(int(value)) for value in model.values()]
+    return total, max(values, default=0), sum(values)
 
 
 def _is_open(fact: Bool) -> bool:

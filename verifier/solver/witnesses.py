@@ -132,6 +132,12 @@ class Witnesses:
                 return one
         return None
 
+    def all_refuting(self, facts: Sequence[Bool], goal: Bool) -> list[E.Evaluation]:
+        """All values at hand that meet the facts and break a goal, the latest ones first."""
+        wanted = frozenset(facts)
+        shown = reversed(self._shown)
+        return [one for one in shown if one.holds(goal) is False and one.meets(wanted)]
+
     def sides(self, facts: tuple[Bool, ...], condition: Bool) -> tuple[bool, bool]:
         """Whether a condition holds for one that meets the facts, and whether it fails for one."""
         seen: set[bool | None] = set()
