@@ -80,3 +80,4 @@ class Details(TypedDict, total=False):
     severity: str | None
     exact: bool
     reason: str
+    required: Bool

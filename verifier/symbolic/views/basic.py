@@ -29,6 +29,8 @@ from verifier.symbolic.views.common import (
 BOUNDS_RULE = "slice-bounds"
 METHOD_RULE = "view-precondition"
 
+_FROM_THE_END = "an index below 0 counts from the end, and it is not followed which ones do"
+
 
 def subscript(
     machine: Machine,
@@ -263,6 +265,22 @@ class _Basic(Struct):
             self.machine.approximate(LedgerKind.OPAQUE, text, self.span)
         return found
 
+    def _either_end(self, index: Expr, size: Expr) -> Expr | None:
+        """What an index counts from the start if it may be negative, which counts from the end.
+
+        None: it is not; or the compiler of Beta 1 counts all from the start, as it knows of loops
+        but not of their trips; or a method is called, which takes no negative ones (NKI-X07). What
+        the device knows only counts from the start, too.
+        """
+        if self.facts:
+            return None
+        held = {each.symbol for each in (*self.view.held, *self.held)}
+        lo, _ = E.bounds(index)
+        known = index.is_const or (lo is not None and lo >= 0)
+        if known or self.generation == "beta1" or not held.isdisjoint(index.free()):
+            return None
+        return E.ite(E.lt(index, 0), index + size, index)
+
     def from_end(self, index: Expr, size: Expr) -> Expr:
         """Negative indices count from the end; an index of unknown sign is not negative."""
         if index.is_const:
@@ -292,6 +310,10 @@ class _Basic(Struct):
             facts=("NKI-X07", "NKI-X09", *self.facts),
             values=(("index", index), ("size", size)),
         )
+        at = self._either_end(index, size)
+        if at is not None and low is not TRUE:
+            legal = E.and_(E.ge(at, 0), E.lt(at, size))
+            bound = replace(bound, required=legal, reason=_FROM_THE_END)
         self._check(bound)
 
     def _check_range(self, dim: int, size: Expr, start: Expr, stop: Expr) -> None:
@@ -306,6 +328,12 @@ class _Basic(Struct):
                 facts=("NKI-X06", "NKI-X09", *self.facts),
                 values=(("start", start), ("stop", stop), ("size", size)),
             )
+            at = self._either_end(start, size)
+            if at is not None and low is not TRUE:
+                end = self._either_end(stop, size)
+                end = stop if end is None else end
+                legal = E.and_(E.ge(at, 0), E.le(end, size), E.lt(at, end))
+                bound = replace(bound, required=legal, reason=_FROM_THE_END)
             self._check(bound)
         order = _split(E.lt(start, stop))
         if order is not TRUE:
