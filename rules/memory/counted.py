@@ -136,19 +136,11 @@ def written(
         if not extent.is_const:
             return None
         total *= extent.const
-    listed: list[Writing] = []
-    symbols: dict[Sym, None] = {}
-    for access in writes:
-        view = access.view
-        if not _is_plain(view):
-            return None
-        facts = tuple(f for f in (*access.path, *access.given, view.mask) if f not in path)
-        own = {axis.symbol for axis in view.axes} | {loop.symbol for loop in access.loops}
-        terms: list[Expr | Bool] = [*view.coords, *facts, *(axis.size for axis in view.axes)]
-        terms += [loop.trips for loop in access.loops]
-        own |= sizes.keys()
-        symbols.update((s, None) for term in terms for s in term.free() if s not in own)
-        listed.append(Writing(access.loops, facts, _of_view(view)))
+    found = listed(writes, path)
+    if found is None:
+        return None
+    every, named = found
+    symbols = [symbol for symbol in named if symbol not in sizes]
     choices: list[range] = []
     combinations = 1
     for symbol in symbols:
@@ -162,12 +154,34 @@ def written(
     budget = [_STEPS, _RUNS]
     for chosen in product(*choices):
         values = {s: E.const(value) for s, value in zip(symbols, chosen, strict=True)}
-        missing = first_missing(total, listed, {**sizes, **values}, budget)
+        missing = first_missing(total, every, {**sizes, **values}, budget)
         if missing is None:
             return None
         if missing < total:
             wanted.append(E.or_(*(E.ne(E.from_atom(s), value) for s, value in values.items())))
     return E.and_(*wanted)
+
+
+def listed(
+    writes: Sequence[Access], path: Sequence[Bool]
+) -> tuple[list[Writing], dict[Sym, None]] | None:
+    """The writes, and the symbols that stand for numbers in them; None: not all say where they are.
+
+    ``path``: what holds at the end.
+    """
+    found: list[Writing] = []
+    symbols: dict[Sym, None] = {}
+    for access in writes:
+        view = access.view
+        if not _is_plain(view):
+            return None
+        facts = tuple(f for f in (*access.path, *access.given, view.mask) if f not in path)
+        own = {axis.symbol for axis in view.axes} | {loop.symbol for loop in access.loops}
+        terms: list[Expr | Bool] = [*view.coords, *facts, *(axis.size for axis in view.axes)]
+        terms += [loop.trips for loop in access.loops]
+        symbols.update((s, None) for term in terms for s in term.free() if s not in own)
+        found.append(Writing(access.loops, facts, _of_view(view)))
+    return found, symbols
 
 
 def _is_plain(view: View) -> bool:
@@ -207,4 +221,4 @@ def _of_view(view: View) -> Callable[[E.Substitution], Grid]:
     return grid
 
 
-__all__ = ["Grid", "UncountableError", "Writing", "first_missing", "number", "written"]
+__all__ = ["Grid", "UncountableError", "Writing", "first_missing", "listed", "number", "written"]

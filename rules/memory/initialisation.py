@@ -16,7 +16,8 @@ from rules.memory.formulas import numbers_of, pinned
 from rules.memory.reading import Read, Write, regions
 from rules.memory.relief import Relief
 from rules.memory.runtime import covered_there
-from rules.memory.samples import determined, possible
+from rules.memory.samples import determined, missed, possible
+from rules.memory.shares import shared_out
 from rules.memory.words import (
     allocation_note,
     coordinate_name,
@@ -384,6 +385,7 @@ def _unwritten_parameters(table: Index) -> Iterator[Check]:
             notes=(written,) if written.span != uses.writes[-1].span else (),
             exact=found.exact,
             reason=found.reason,
+            required=found.required,
             path=found.path,
             order=found.order,
             severity=None if states else whole.severity,
@@ -487,7 +489,11 @@ def _filled(
                 yield Copy(found.access, found.view, found.private, kept)
 
     known = table.assumed(table.last).also((*path, *inside), ())
-    predicate, exact, blame = covered_point(ways(), view, point, known)
+    found_ways = list(ways())
+    predicate, exact, blame = covered_point(found_ways, view, point, known)
+    if not exact and predicate is not E.TRUE and partial is None:
+        cut = shared_out(found_ways, view, point, known)
+        predicate = predicate if cut is None else E.or_(predicate, cut)
     if not exact and predicate is not E.TRUE and not any(part.partial for part in parts):
         sizes = numbers_of(table.trace)
         found = counted.written(view.storage, [part.access for part in parts], path, sizes)
@@ -527,6 +533,9 @@ def _output_check(
     notes += [Note(span, "returned here"), *_which(view)]
     known = table.assumed(table.last)
     held = "" if exact else covered_there(blame, writes, path, known, "before it is returned")
+    required = E.TRUE
+    if not exact and blame is not None and not blame.view.indirect and not table.trace.unmodelled:
+        required = missed(table.trace, view.storage, writes, path)
     part = region(writes[-1], pinned(table.trace)) if len(writes) == 1 else ""
     found = _returned_written(storage, bool(writes))
     check = replace(
@@ -542,6 +551,7 @@ def _output_check(
         exact=not reason,
         reason=reason,
         runtime=held,
+        required=required,
         path=path,
         order=table.last + 1,
         follows=tuple(write.span for write in writes),

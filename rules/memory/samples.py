@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
+from math import prod
 
+from rules.memory import counted
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.memory.index import Access
+from verifier.symbolic.tensors import Storage
 from verifier.symbolic.trace import AssumptionKind, Trace
 from verifier.symbolic.views.common import conjuncts
 
 #: sizes that kernels divide well, and some that they do not
 _SIZES = (1, 2, 4, 128, 256, 512, 1024, 2048, 3, 96)
+#: sizes of which elements are counted
+_FEW = (2, 3, 5, 7, 1, 65, 130)
 #: places along a dimension: its ends, its middle, and what lies between
 _PARTS = ((0, 1), (1, 1), (1, 2), (1, 3))
 #: indices that are tried, and for how many of them all together
@@ -38,6 +44,35 @@ def possible(trace: Trace, condition: Bool, point: Mapping[E.Sym, Expr]) -> bool
     flags = {name for term in (wanted, *rest) for name in term.variables()}
     sizes = (*_SIZES, *_own(wanted))
     return any(_holds(wanted, rest, extents, values) for values in _values(free, flags, sizes))
+
+
+def missed(trace: Trace, storage: Storage, writes: Sequence[Access], path: Sequence[Bool]) -> Bool:
+    """That the input is not a certain one, of which a count of the elements that are written shows
+    that some are not; TRUE: none is found."""
+    found = counted.listed(writes, path)
+    if found is None:
+        return E.TRUE
+    every, named = found
+    demands = [item.condition for item in trace.assumptions]
+    put = _equal(demands)
+    first = E.Substitution({loop.symbol: E.const(0) for loop in trace.grid})
+    rest = [first.bool(put.bool(demand)) for demand in (*demands, *path)]
+    shape = [put.expr(extent) for extent in storage.shape]
+    given = [put.expr(E.from_atom(symbol)) for symbol in named]
+    terms: list[Expr | Bool] = [*rest, *shape, *given]
+    free = list(dict.fromkeys(symbol for term in terms for symbol in term.free()))
+    if any(symbol.origin not in E.GIVEN for symbol in free) or any(t.variables() for t in rest):
+        return E.TRUE
+    for values in _values(free, (), _FEW):
+        if all(_true(fact, values) for fact in rest):
+            numbers = {symbol: E.const(int(values[symbol.name])) for symbol in free}
+            by = E.Substitution(numbers)
+            total = prod(counted.number(by.expr(extent)) for extent in shape)
+            known = {s: by.expr(term) for s, term in zip(named, given, strict=True)}
+            missing = counted.first_missing(total, every, {**numbers, **known})
+            if missing is not None and missing < total:
+                return E.or_(*(E.ne(E.from_atom(s), value) for s, value in numbers.items()))
+    return E.TRUE
 
 
 def remedy(

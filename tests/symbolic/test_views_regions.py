@@ -279,6 +279,24 @@ def test_parts_of_elements_lie_in_the_frame_of_the_narrower_view() -> None:
     assert [part.frame for part in parts(wide, 2)] == [narrow.frame] * 2
 
 
+@pytest.mark.parametrize("total", ["b*h", "b*h - 1", "n"])
+def test_tasks_that_are_dealt_out_to_cores(total: str) -> None:
+    """Each core has every task that is as many on as there are cores; each is a row and a column."""
+    machine = Recorder()
+    b, h, n, cores = E.symbol("b", 1), E.symbol("h", 1), E.symbol("n", 1), E.symbol("cores", 1, 3)
+    (core, core_index), (i, index) = loop("core"), loop("i")
+    a = machine.allocate("a", (b, h), "float32", Buffer.HBM)
+    count = {"b*h": b * h, "b*h - 1": b * h - 1, "n": n}[total]
+    task = core_index + cores * index
+    row, column = E.floordiv(task, h), E.mod(task, h)
+    tile = sub(machine, a, sl(row, row + 1), sl(column, column + 1))
+    names = ("b", "h", "n", "cores")
+    values = itertools.product((1, 2, 3), (1, 2, 4), (1, 3, 7), (1, 2, 3))
+    envs = [dict(zip(names, each, strict=True)) for each in values]
+    private = [(core, cores), (i, E.ceildiv(count - core_index, cores))]
+    compare(tile, private, [], envs)
+
+
 def test_inexact_views_claim_nothing() -> None:
     machine = Recorder()
     t = machine.allocate("t", (4, 6), "float32", Buffer.SBUF)

@@ -13,8 +13,9 @@ from msgspec.structs import replace
 
 from verifier.solver import terms
 from verifier.solver.closing import closed, closed_over
+from verifier.solver.cuts import of_tasks
 from verifier.solver.minimize import minimized
-from verifier.solver.prepare import Prepared
+from verifier.solver.prepare import Prepared, flatten
 from verifier.solver.query import Answer, AnswerKind, Model, Query, Tier, Z3Kind
 from verifier.solver.ranges import FactCache, FactSet, implied
 from verifier.solver.search import Search
@@ -188,8 +189,16 @@ class Solver:
             if implied(ready, query.goal):
                 return Answer(AnswerKind.PROVED, Tier.RANGE)
             return Answer(AnswerKind.OUT_OF_BUDGET, Tier.RANGE, reason=LATE)
+        if cheaply and self._of_tasks(query):
+            return Answer(AnswerKind.PROVED, Tier.RANGE)
         answer = self._authority(query, ready, goal, cheaply=cheaply)
         return self._admissible(query, answer)
+
+    def _of_tasks(self, query: Query) -> bool:
+        """Whether bounds prove a goal with what the facts say of quotients by sizes."""
+        facts = flatten(query.facts)
+        more = of_tasks(facts, query.goal, lambda fact: self.surely(query.facts, fact))
+        return bool(more) and implied(self._facts.get((*query.facts, *more)), query.goal)
 
     def _in_time(self) -> bool:
         return self._end is None or time.process_time() < self._end

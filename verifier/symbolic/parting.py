@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from verifier.symbolic import expr as E
@@ -38,6 +38,14 @@ def divisors(term: Expr, symbol: Sym) -> Iterator[int]:
             yield from divisors(atom.num, symbol)
         elif atom.den.is_const and atom.den.const > 1 and atom.num.coefficient(symbol):
             yield atom.den.const
+
+
+def whole_quotients(terms: Iterable[Expr | Bool], symbol: Sym) -> Iterator[Div]:
+    """The quotients of a symbol by something that is no number."""
+    for term in terms:
+        for item in E.walk(term) if symbol in term.free() else ():
+            if isinstance(item, Div) and item.num.as_atom() is symbol and not item.den.is_const:
+                yield item
 
 
 def divides(divisor: Expr, value: Expr) -> bool:

@@ -28,7 +28,15 @@ from verifier.symbolic.expr import (
     Substitution,
     Sym,
 )
-from verifier.symbolic.parting import CANDIDATES, between, divides, divisors, upper_bounds
+from verifier.symbolic.interleaving import dealt
+from verifier.symbolic.parting import (
+    CANDIDATES,
+    between,
+    divides,
+    divisors,
+    upper_bounds,
+    whole_quotients,
+)
 from verifier.symbolic.rewriting import Chosen, Minima
 from verifier.symbolic.tensors import Loop, View
 from verifier.symbolic.units import in_unit
@@ -96,6 +104,7 @@ def coverage(
         [coord - value for coord, value in zip(view.coords, x, strict=True)],
         [*constraints, view.mask],
     )
+    problem.deal()
     return eliminate(problem, decide)
 
 
@@ -126,6 +135,17 @@ class _Problem(Struct):
     def copy(self) -> _Problem:
         return _Problem(dict(self.extents), list(self.equations), list(self.facts))
 
+    def deal(self) -> None:
+        """Put one index for a core and its rounds, where work is dealt out in turn."""
+        found = dealt(self.extents, [*self.equations, *self.facts])
+        if found is None:
+            return
+        gone = (found.core, found.round)
+        kept = {s: found.put.expr(n) for s, n in self.extents.items() if s not in gone}
+        self.extents = {found.index: found.total, **kept}
+        self.equations = [found.put.expr(term) for term in self.equations]
+        self.facts = [found.put.bool(fact) for fact in self.facts]
+
     def mentions(self, term: Expr | Bool) -> list[Sym]:
         return [symbol for symbol in term.free() if symbol in self.extents]
 
@@ -138,10 +158,12 @@ class _Problem(Struct):
         self.extents = {other: by.expr(extent) for other, extent in self.extents.items()}
         self.facts += [E.ge(value, 0), *conjuncts(E.lt(value, by.expr(size)))]
 
+    def terms(self) -> list[Expr | Bool]:
+        return [*self.equations, *self.facts, *self.extents.values()]
+
     def symbols(self) -> set[Sym]:
         """Every symbol in it, outer ones too."""
-        terms: list[Expr | Bool] = [*self.equations, *self.facts, *self.extents.values()]
-        return {symbol for term in terms for symbol in term.free()}
+        return {symbol for term in self.terms() for symbol in term.free()}
 
     def rewrite(self, by: Substitution) -> None:
         self.equations = [by.expr(equation) for equation in self.equations]
@@ -159,8 +181,7 @@ class _Problem(Struct):
 
 def eliminate(problem: _Problem, decide: Decide | None) -> tuple[Bool, bool]:
     """The quantifier-free equivalent, or a sufficient condition and False."""
-    terms: list[Expr | Bool] = [*problem.equations, *problem.facts, *problem.extents.values()]
-    minima = Minima(symbol for term in terms for symbol in term.free())
+    minima = Minima(symbol for term in problem.terms() for symbol in term.free())
     return _Eliminator(decide, _BRANCHES).run(
         _Problem(
             {symbol: minima.expr(extent) for symbol, extent in problem.extents.items()},
@@ -232,6 +253,7 @@ class _Eliminator(Struct):
             self._unused,
             self._bounded,
             self._residue,
+            self._of_sizes,
             self._scaled,
             self._one_sided,
         ):
@@ -426,6 +448,28 @@ class _Eliminator(Struct):
                 )
                 problem.replace(symbol, times * m + rest)
                 for new, extent in ((times, E.ceildiv(size, m)), (rest, E.const(m))):
+                    atom = new.as_atom()
+                    assert isinstance(atom, Sym)
+                    problem.extents[atom] = extent
+                return True
+        return False
+
+    def _of_sizes(self, problem: _Problem) -> bool:
+        """The same of a symbol that is divided by a size, which nothing folds away by itself."""
+        for symbol, size in problem.extents.items():
+            for by in whole_quotients(problem.terms(), symbol):
+                if problem.mentions(by.den) or not self._positive(by.den):
+                    continue
+                times = E.fresh("times", 0, None, E.Origin.AXIS)
+                rest = E.fresh("rest", 0, None, E.Origin.AXIS)
+                value = times * by.den + rest
+                del problem.extents[symbol]
+                problem.rewrite(Substitution({symbol: value}, atoms={by: times}))
+                count = E.exact_quotient(size, by.den)
+                if count is None:
+                    count = E.ceildiv(size, by.den)
+                    problem.facts += conjuncts(E.lt(value, size))
+                for new, extent in ((times, count), (rest, by.den)):
                     atom = new.as_atom()
                     assert isinstance(atom, Sym)
                     problem.extents[atom] = extent
