@@ -6,20 +6,19 @@ of its tensor, in the same iteration and under no other condition, fills again i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Final
-
-from msgspec.structs import replace
+from collections.abc import Callable, Iterable, Iterator
 
 from rules.memory.cases import contains, same_elements
+from rules.memory.words import subject
 from rules.tpu.ppl_kit import declare, elementwise, function, is_device
 from rules.tpu.ppl_rounds import lost_rounds
 from rules.tpu.ppl_unread import unread_results
 from verifier.hardware.chips import Chip
-from verifier.rulebase import REFUSED, On
+from verifier.rulebase import Monitor, On, Replayed
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.checks import Check, Note
+from verifier.symbolic.memory.events import Followed
 from verifier.symbolic.memory.index import Access, Uses, index, tensor
 from verifier.symbolic.trace import Operation, Trace
 
@@ -31,10 +30,21 @@ def lost_results(trace: Trace, chip: Chip) -> Iterable[Check]:
     if trace.completes and not trace.dies:  # what would have been read after the error is open
         yield from lost_rounds(trace)
         yield from unread_results(trace)
+    yield from _filled_again(trace, lambda uses: uses.storage.buffer.on_chip)
+
+
+def lost_in_run(event: Followed, chip: Chip) -> Iterator[Check]:
+    """As :func:`lost_results`, of a run: its rounds one after the other, and what each of them
+    stores to a tensor of the caller's that it does not read."""
+    yield from unread_results(event.trace)
+    found = _filled_again(event.trace, lambda uses: uses.storage.buffer.on_chip or not uses.reads)
+    yield from {check.span: check for check in found}.values()
+
+
+def _filled_again(trace: Trace, counts: Callable[[Uses], bool]) -> Iterator[Check]:
+    """What is lost since its place is filled again, of tensors that count."""
     by_place: dict[Span, list[Check | None]] = {}
-    for uses in index(trace).storages:
-        if not uses.storage.buffer.on_chip:
-            continue
+    for uses in filter(counts, index(trace).storages):
         for write in uses.writes:
             if _is_result(write):
                 by_place.setdefault(write.span, []).append(_lost(write, uses, trace))
@@ -76,6 +86,7 @@ def _lost(write: Access, uses: Uses, trace: Trace) -> Check | None:
         message=f"`{name}` is overwritten before anything reads the result of "
         f"`pl.{function(write.operation)}`",
         facts=("ADR-11",),
+        subject=subject(write.view.storage),
         notes=(Note(later.span, f"`pl.{function(later.operation)}` fills it here"),),
         help=("use the result first, or leave the operation out",),
         path=write.path,
@@ -107,8 +118,6 @@ def _again(first: Operation, second: Operation, trace: Trace) -> bool:
     return not any(id(view.storage) in sources for op in between for _, view in op.writes)
 
 
-_OF_THE_TEXT: Final = replace(REFUSED, why="whether anything reads a result is asked of the text")
-
 declare(
     "ppl-lost-result",
     "PPL080",
@@ -124,5 +133,6 @@ declare(
     elementwise("pl.tiu.fmul(b, a, 2.0)\npl.tiu.zero(b)"),
     elementwise("pl.tiu.zero(b)\npl.tiu.fmul(b, a, 2.0)"),
     silent=True,
-    replayed=_OF_THE_TEXT,
+    monitors=(Monitor(Followed, lost_in_run, meant=True),),
+    replayed=Replayed(whole=True),
 )

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from msgspec import Struct
 
 from rules.memory.cases import contains
+from rules.memory.words import subject
 from rules.tpu.ppl_kit import function, is_device
 from verifier.symbolic import expr as E
 from verifier.symbolic.checks import Check, Note
@@ -172,6 +173,7 @@ def _told(found: _Round) -> Check:
         message=f"each round of the loop overwrites what `pl.{what}` left in `{name}` in the one "
         "before, which nothing has read",
         facts=("ADR-11",),
+        subject=subject(last.view.storage),
         given=(after, *facts),
         values=(("rounds", found.loop.trips), ("round", found.loop.index)),
         notes=(Note(first.span, f"a round begins with this `pl.{function(first.operation)}`"),)

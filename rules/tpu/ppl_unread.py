@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from rules.memory.words import subject
 from rules.tpu.ppl_kit import function, is_device
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
@@ -85,6 +86,7 @@ def _told(op: Operation) -> Check:
         text=f"something that is stored is made of the result of `pl.{what}`",
         message=f"nothing that is stored hangs on the result of `pl.{what}`, {named}",
         facts=("ADR-11",),
+        subject=subject(view.storage),
         help=(_help(op, made),),
         path=op.path,
         order=op.order,

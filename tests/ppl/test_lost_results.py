@@ -93,7 +93,10 @@ def test_lost_results(tmp_path: Path, body: str, lost: bool) -> None:
     assert [k.status for k in result.kernels] == ["violated" if lost else "verified"]
 
 
-@pytest.mark.parametrize(("body", "lost"), [(_LOST[0], True), (_USED[0], False)])
+@pytest.mark.parametrize(
+    ("body", "lost"),
+    [*((_LOST[k], True) for k in (0, 3, 6, 8, 10)), *((_USED[k], False) for k in (0, 6, 8))],
+)
 def test_a_run_tells_of_it(tmp_path: Path, body: str, lost: bool) -> None:
     file = tmp_path / "kernel.py"
     file.write_text(_text(body), encoding="utf-8")

@@ -281,7 +281,7 @@ def test_parts_of_elements_lie_in_the_frame_of_the_narrower_view() -> None:
 
 @pytest.mark.parametrize("total", ["b*h", "b*h - 1", "n"])
 def test_tasks_that_are_dealt_out_to_cores(total: str) -> None:
-    """Each core has every task that is as many on as there are cores; each is a row and a column."""
+    """Each core has every task that is as many on as there are cores; each a row and a column."""
     machine = Recorder()
     b, h, n, cores = E.symbol("b", 1), E.symbol("h", 1), E.symbol("n", 1), E.symbol("cores", 1, 3)
     (core, core_index), (i, index) = loop("core"), loop("i")

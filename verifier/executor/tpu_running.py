@@ -28,6 +28,7 @@ from verifier.symbolic.memory.events import (
     Awaited,
     CoresMet,
     Filled,
+    Followed,
     LaneLife,
     LanesLived,
     Reached,
@@ -177,6 +178,7 @@ def finish(machine: ConcreteMachine, given: Given, span: Span) -> None:
         trace.operations = machine.trace
         trace.storages = machine.storages
         trace.returns.append(((), (), span))
+        machine.meet(Followed(trace))
         for rule in machine.rules.trace:
             # in a run all sizes are numbers: it says nothing about the text
             textual = rule.replayed.shown is Shown.NEVER
@@ -187,6 +189,7 @@ def finish(machine: ConcreteMachine, given: Given, span: Span) -> None:
     else:
         left = (rule for rule in machine.rules.trace if not rule.monitors)
         machine.unsettled |= {r.id for r in left if r.replayed.shown is not Shown.NEVER}
+        machine.unsettled |= {rule.id for rule, _ in machine.rules.monitors.get(Followed, ())}
     if machine.recent is not None:
         machine.recent.tell(ended=True)
         if machine.recent.lost:

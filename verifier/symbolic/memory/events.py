@@ -379,6 +379,12 @@ class Stored(Struct, frozen=True):
     trace: Trace
 
 
+class Followed(Struct, frozen=True):
+    """All operations of a run on a TPU, each with its operands, when it is over."""
+
+    trace: Trace
+
+
 class LanesLived(Struct, frozen=True):
     """The tensors in the lanes during a run, or during its beginning."""
 
