@@ -19,7 +19,7 @@ from verifier.symbolic.checks import Check, Note
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.memory.events import Reached
 from verifier.symbolic.memory.index import Access, Uses, index
-from verifier.symbolic.tensors import Loop, Storage, StorageKind, View
+from verifier.symbolic.tensors import Loop, Storage, StorageKind
 from verifier.symbolic.trace import Trace
 
 
@@ -67,22 +67,18 @@ def _along(trace: Trace, uses: Uses, dimension: int, along: Along) -> Iterator[C
 
 
 def _adds_up(trace: Trace, loop: Loop) -> bool:
-    """Whether all iterations of a loop write to the same places."""
+    """Whether all iterations of a loop write to the same places, as long as these may be.
+
+    A tensor that each iteration makes anew is none of them.
+    """
     inside = [op for op in trace.operations if any(loop is other for other in op.loops)]
-    return any(op.writes for op in inside) and not any(
+    views = [view for op in inside for _, view in op.writes]
+    return bool(views) and not any(
         loop.symbol in term.free()
-        for op in inside
-        for _, view in op.writes
-        for term in _where(view, loop)
+        for view in views
+        if all(loop is not other for other in view.storage.loops)
+        for term in (*view.coords, *view.instance)
     )
-
-
-def _where(view: View, loop: Loop) -> Iterator[Expr]:
-    """What says where a view lies; a tensor that each iteration makes anew lies anywhere."""
-    yield from view.coords
-    yield from (axis.size for axis in view.axes)
-    if all(loop is not other for other in view.storage.loops):
-        yield from view.instance
 
 
 def _gaps(

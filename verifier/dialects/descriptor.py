@@ -43,26 +43,15 @@ def _exports_nothing(module: ApiRef) -> Iterable[str]:
     return ()
 
 
-class Misuse(Protocol):
+class Misuse(Struct, frozen=True):
     """Something in the text around kernels that is wrong: where, what must hold, what does not."""
 
-    @property
-    def node(self) -> ast.expr: ...
-
-    @property
-    def text(self) -> str: ...
-
-    @property
-    def message(self) -> str: ...
-
-    @property
-    def facts(self) -> tuple[str, ...]: ...
-
-    @property
-    def rule(self) -> str: ...
-
-    @property
-    def severity(self) -> str | None: ...
+    node: ast.expr
+    text: str
+    message: str
+    facts: tuple[str, ...]
+    rule: str
+    severity: str | None = None
 
 
 Launches: TypeAlias = Callable[

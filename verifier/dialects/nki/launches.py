@@ -12,23 +12,14 @@ import functools
 from collections.abc import Collection, Iterator
 from typing import Final, NamedTuple
 
+from verifier.dialects.descriptor import Misuse
 from verifier.dialects.nki.versions import newer
 from verifier.hardware.catalogue import Hardware
 from verifier.hardware.targets import Target
 from verifier.source import nodes
 
-
-class Problem(NamedTuple):
-    """What is wrong with a launch: where, what must hold, what does not, the facts."""
-
-    node: ast.expr
-    text: str
-    message: str
-    facts: tuple[str, ...]
-    rule: str = "launch-grid"
-    severity: str | None = None
-
-
+#: the rule about them
+_GRID: Final = "launch-grid"
 #: how a schedule is given to a kernel
 _SCHEDULED: Final = "with_schedule"
 
@@ -39,7 +30,7 @@ def problems(
     generation: str,
     target: Hardware,
     names: Collection[str] | None,
-) -> Iterator[Problem]:
+) -> Iterator[Misuse]:
     """What no launch of a kernel may be; ``names``: those of its instructions, None: not known."""
     if not newer(generation, "0.2") or not isinstance(target, Target):
         return  # Beta 1 runs grids of any rank, one program after the other
@@ -83,49 +74,52 @@ def _is(node: ast.expr, kernel: str) -> bool:
     return isinstance(node, ast.Name) and node.id == kernel
 
 
-def _grid(grid: ast.expr, kernel: str, target: Target) -> Iterator[Problem]:
+def _grid(grid: ast.expr, kernel: str, target: Target) -> Iterator[Misuse]:
     """One number: of the cores that run the kernel together (NKI-L61)."""
     facts = ("L61", "H41")
     if isinstance(grid, ast.Tuple) and len(grid.elts) > 1:
-        yield Problem(
+        yield Misuse(
             grid,
             "a kernel is launched on one number of cores",
             f"`{kernel}` is launched on a grid of {len(grid.elts)} dimensions: since NKI 0.2 there "
             "is one number, of the cores that run it",
             facts,
+            _GRID,
         )
         return
     size = grid.elts[0] if isinstance(grid, ast.Tuple) and grid.elts else grid
     if isinstance(size, ast.Constant) and type(size.value) is int:
         most = target.lnc_max
         if not 1 <= size.value <= most:
-            yield Problem(
+            yield Misuse(
                 grid,
                 f"a kernel is launched on 1 to {most} cores",
                 f"`{kernel}` is launched on {size.value} cores: a logical core of {target.name} "
                 f"has at most {most}",
                 facts,
+                _GRID,
             )
 
 
-def _schedule(edges: ast.expr, kernel: str, names: Collection[str]) -> Iterator[Problem]:
+def _schedule(edges: ast.expr, kernel: str, names: Collection[str]) -> Iterator[Misuse]:
     """Both sides of an edge are instructions of the kernel (NKI-L70)."""
     if isinstance(edges, (ast.List, ast.Tuple)):
         for each in edges.elts:
             yield from _schedule(each, kernel, names)
     elif isinstance(edges, ast.Constant) and isinstance(edges.value, str):
         if edges.value not in names:
-            yield Problem(
+            yield Misuse(
                 edges,
                 "a schedule orders instructions of the kernel",
                 f"no instruction of `{kernel}` is named `{edges.value}`",
                 ("L70",),
+                _GRID,
             )
 
 
 def _stale(
     statements: tuple[ast.stmt, ...], rebound: Collection[str], kernel: str
-) -> Iterator[Problem]:
+) -> Iterator[Misuse]:
     """Names of the module that its functions bind anew, where a kernel reads them (NKI-G40)."""
     if not rebound:
         return
@@ -144,7 +138,7 @@ def _stale(
                 continue
             if node.id in rebound:
                 said.add(node.id)
-                yield Problem(
+                yield Misuse(
                     node,
                     f"`{node.id}` is the same whenever the kernel is called",
                     f"`{node.id}` is a global that functions bind anew: the kernel that was "
@@ -171,4 +165,4 @@ def _bound(function: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:
     return own - shared
 
 
-__all__ = ["Problem", "problems"]
+__all__ = ["problems"]

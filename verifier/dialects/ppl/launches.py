@@ -10,6 +10,7 @@ import ast
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import NamedTuple
 
+from verifier.dialects.descriptor import Misuse
 from verifier.hardware.capabilities import Capability
 from verifier.hardware.catalogue import Hardware
 from verifier.hardware.chips import CHIPS, Chip
@@ -25,17 +26,6 @@ class Demand(NamedTuple):
     most: int
     text: str
     message: str
-
-
-class Problem(NamedTuple):
-    """What is wrong with a launch: where, what must hold, what does not, the facts."""
-
-    node: ast.expr
-    text: str
-    message: str
-    facts: tuple[str, ...] = ("PPL-A01",)
-    rule: str = "ppl-core-count"
-    severity: str | None = None
 
 
 def demands(grid: Sequence[int | None], chip: Chip) -> Iterator[Demand]:
@@ -57,14 +47,14 @@ def problems(
     generation: str,
     target: Hardware,
     names: Collection[str] | None,
-) -> Iterator[Problem]:
+) -> Iterator[Misuse]:
     """The launches of a kernel in its file that ask for more than the chip has."""
     if not isinstance(target, Chip):
         return
     for node, sizes in _launched(statements, kernel.rpartition(".")[2]):
         for demand in demands(sizes, target):
             if demand.asked > demand.most:
-                yield Problem(node, demand.text, demand.message)
+                yield Misuse(node, demand.text, demand.message, ("PPL-A01",), "ppl-core-count")
 
 
 def targets(
