@@ -38,6 +38,21 @@ def kernel(out_ptr, x_ptr, b, h):
         pl.dma.load(x, x_all.sub_view([1, 1, 1, 40], place))
         pl.dma.store(out_all.sub_view([1, 1, 1, 40], place), x)
 """
+_TILES = """\
+# tilelint: contract (out_ptr: fp16[R, W], x_ptr: fp16[R, W], rows: R, width: W)
+@ppl.jit
+def kernel(out_ptr, x_ptr, rows, width):
+    x_all = pl.gtensor([1, rows, 1, width], pl.GLOBAL, x_ptr)
+    out_all = pl.gtensor([1, rows, 1, width], pl.GLOBAL, out_ptr)
+    across = pl.cdiv(width, 512)
+    for task in range(pl.get_core_index(), pl.cdiv(rows, 64) * across, pl.get_core_num()):
+        row = task // {by} * 64
+        column = task % {by} * 512
+        part, place = [1, min(64, rows - row), 1, min(512, width - column)], [0, row, 0, column]
+        x = pl.make_tensor([1, 64, 1, 512], pl.float16, part)
+        pl.dma.load(x, x_all.sub_view(part, place))
+        pl.dma.store(out_all.sub_view(part, place), x)
+"""
 _TURNS = "pl.get_core_index(), {}, pl.get_core_num()"
 
 
@@ -49,6 +64,8 @@ _TURNS = "pl.get_core_index(), {}, pl.get_core_num()"
         (_SHARED.format(share=_FIRST + "count = base"), False),
         (_DEALT.format(trips=_TURNS.format("b * h"), place="[i // h, i % h, 0, 0]"), True),
         (_DEALT.format(trips=_TURNS.format("b * h"), place="[i // b, i % b, 0, 0]"), False),
+        (_TILES.format(by="across"), True),
+        (_TILES.format(by="(across + 1)"), False),
         (_DEALT.format(trips=_TURNS.format("b * h - 1"), place="[i // h, i % h, 0, 0]"), False),
     ],
 )

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 
-from verifier.solver.cuts import of_tasks
+from verifier.solver.cuts import by_tiles, of_tasks
+from verifier.solver.query import Query
+from verifier.solver.solver import Solver
 from verifier.symbolic import expr as E
 
 
@@ -26,3 +28,25 @@ def test_bounds_of_tasks_are_those_of_their_tiles() -> None:
         env = dict(zip(names, values, strict=True))
         if all(E.evaluate(fact, env) for fact in facts):
             assert all(E.evaluate(fact, env) for fact in found)
+
+
+def test_two_tasks_have_other_rows_or_columns() -> None:
+    names = ("i", "j", "n", "core", "other", "cores")
+    i, j, n, core, other, cores = (E.symbol(name, 0) for name in names)
+    one, two = core + cores * i, other + cores * j
+    facts = [E.ge(n, 1), E.lt(other, cores), E.ge(other, core + 1), E.lt(core, 3)]
+    rows = E.floordiv(one, n) - E.floordiv(two, n)
+    columns = E.mod(one, n) - E.mod(two, n)
+
+    def holds(fact: E.Bool) -> bool:
+        known = Solver()
+        return known.check(Query(tuple(facts), fact)).proved
+
+    solver = Solver()
+    for goal, right in ((E.or_(E.ne(rows, 0), E.ne(columns, 0)), True), (E.ne(rows, 0), False)):
+        found = by_tiles(facts, goal, holds)
+        assert found is not None
+        assert solver.check(Query(tuple(found[0]), found[1])).proved == right
+        assert solver.check(Query(tuple(facts), goal)).proved == right
+    # tasks that may be the same one
+    assert by_tiles(facts[:2], E.ne(rows, 0), lambda fact: fact in facts[:2]) is None

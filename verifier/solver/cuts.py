@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import combinations
 
 from verifier.symbolic import expr as E
-from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.expr import Bool, Expr, Sym
 
 
 def parts_of_equal_size(atom: E.Div) -> Bool | None:
@@ -95,3 +96,56 @@ def _multiplied(fact: Bool, positive: Callable[[Expr], bool]) -> Iterator[Bool]:
             above = E.le(atom.num + (rest - 1) * atom.den + 1, 0)
             found = [above if coef > 0 else E.le(rest * atom.den, atom.num)]
         yield from (each for each in found if each.kind is E.BoolKind.LE)
+
+
+def by_tiles(
+    facts: Sequence[Bool], goal: Bool, holds: Callable[[Bool], bool]
+) -> tuple[list[Bool], Bool] | None:
+    """The goal about two tasks that are not the same one, said of the row and the column of each.
+
+    ``t`` is ``n*row + column`` with ``column < n``, and neither both rows nor both columns are the
+    same. If that says the goal, so do the facts. None: there are no two such tasks.
+    """
+    quotients = [item for item in E.walk(goal) if isinstance(item, E.Div) and not item.den.is_const]
+    for one, other in combinations(dict.fromkeys(quotients), 2):
+        apart = one.num - other.num
+        if one.den is not other.den or not holds(E.ge(one.den, 1)) or not _differ(apart, holds):
+            continue
+        first, second = _tile(one), _tile(other)
+        if first is None or second is None or first[0] in other.num.free():
+            continue
+        at = {first[0]: first[1], second[0]: second[1]}
+        put = E.Substitution(at, atoms={one: first[2], other: second[2]})
+        known = [
+            E.lt(first[3], one.den),
+            E.lt(second[3], one.den),
+            E.or_(E.ne(first[2], second[2]), E.ne(first[3], second[3])),
+        ]
+        own = {*one.num.free(), *other.num.free()} - {*one.den.free()}
+        known += (fact for fact in map(put.bool, facts) if own.isdisjoint(fact.free()))
+        return known, put.bool(goal)
+    return None
+
+
+def _tile(task: E.Div) -> tuple[Sym, Expr, Expr, Expr] | None:
+    """A symbol in a task, and what it is in terms of the row and the column of the task."""
+    inside = set(task.den.free())
+    for symbol in task.num.free():
+        if task.num.coefficient(symbol) == 1 and symbol not in inside:
+            rest = task.num - E.from_atom(symbol)
+            if symbol not in rest.free():
+                row = E.fresh("row", None, None, E.Origin.POINT)
+                column = E.fresh("column", 0, None, E.Origin.POINT)
+                return symbol, row * task.den + column - rest, row, column
+    return None
+
+
+def _differ(apart: Expr, holds: Callable[[Bool], bool]) -> bool:
+    """Whether a difference is never 0: what is less than a size, beside multiples of it."""
+    for size in {atom for mono, _ in apart.terms if len(mono) > 1 for atom in mono}:
+        rest = E.Expr.make({m: c for m, c in apart.terms if size not in m}, apart.const)
+        whole = E.from_atom(size)
+        for sign in (1, -1):
+            if holds(E.ge(rest * sign, 1)) and holds(E.lt(rest * sign, whole)):
+                return True
+    return False

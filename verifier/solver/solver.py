@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from verifier.solver import terms
 from verifier.solver.closing import closed, closed_over
-from verifier.solver.cuts import of_tasks
+from verifier.solver.cuts import by_tiles, of_tasks
 from verifier.solver.minimize import minimized
 from verifier.solver.prepare import Prepared, flatten
 from verifier.solver.query import Answer, AnswerKind, Model, Query, Tier, Z3Kind
@@ -195,10 +195,19 @@ class Solver:
         return self._admissible(query, answer)
 
     def _of_tasks(self, query: Query) -> bool:
-        """Whether bounds prove a goal with what the facts say of quotients by sizes."""
+        """Whether a goal holds by what the facts say of quotients by sizes."""
         facts = flatten(query.facts)
-        more = of_tasks(facts, query.goal, lambda fact: self.surely(query.facts, fact))
-        return bool(more) and implied(self._facts.get((*query.facts, *more)), query.goal)
+
+        def holds(fact: Bool) -> bool:
+            return self.surely(query.facts, fact)
+
+        more = of_tasks(facts, query.goal, holds)
+        if more and implied(self._facts.get((*query.facts, *more)), query.goal):
+            return True
+        tiles = by_tiles(facts, query.goal, holds)
+        return (
+            tiles is not None and self._asked(Query(tuple(tiles[0]), tiles[1]), cheaply=True).proved
+        )
 
     def _in_time(self) -> bool:
         return self._end is None or time.process_time() < self._end
