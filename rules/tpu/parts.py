@@ -16,6 +16,7 @@ nor what is made of very many parts: nothing is said of that.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Final
@@ -278,10 +279,14 @@ PASSED_OVER: Final = "passed over"
 OVERTAKEN: Final = "overtaken"
 
 
-def groups(arrivals: Sequence[Arrival]) -> Iterator[list[Arrival]]:
-    """The arrivals at each output, if it is known what arrives: at each part the last one."""
+def groups(journey: Journey) -> Iterator[list[Arrival]]:
+    """The arrivals at each output, if it is known what arrives: at each part the last one.
+
+    Where each part that was loaded arrives equally often, each time by another call, there are as
+    many outputs in one buffer.
+    """
     by_storage: dict[int, list[Arrival]] = {}
-    for arrival in arrivals:
+    for arrival in journey.arrivals:
         by_storage.setdefault(id(arrival.storage), []).append(arrival)
     for group in by_storage.values():
         last = {id(arrival.offset): arrival for arrival in group}
@@ -290,7 +295,21 @@ def groups(arrivals: Sequence[Arrival]) -> Iterator[list[Arrival]]:
             continue
         counts = {len(parts_of(arrival)) for arrival in found}
         if len(counts) == 1 and counts != {0}:
-            yield found
+            yield from _by_call(journey, found)
+
+
+def _by_call(journey: Journey, group: list[Arrival]) -> Iterator[list[Arrival]]:
+    by_part = Counter(_key(parts_of(arrival)) for arrival in group)
+    by_call: dict[Span, list[Arrival]] = {}
+    for arrival in group:
+        by_call.setdefault(arrival.store.operation.span, []).append(arrival)
+    arrived = {_key((part,)) for arrival in group for part in parts_of(arrival)}
+    all_arrive = all(_key((part,)) in arrived for part in journey.loads)
+    times = set(by_part.values())
+    if all_arrive and len(times) == 1 and 1 < max(times) <= len(by_call):
+        yield from by_call.values()
+    else:
+        yield group
 
 
 def parts_of(arrival: Arrival) -> tuple[Part, ...]:
@@ -435,24 +454,29 @@ def _is_later(call: Event, content: Content) -> bool:
 
 
 def left_behind(journey: Journey, others: Journey, many: bool = True) -> Iterator[Astray]:
-    """What nothing has read, of parts that have arrived nowhere, by calls of which results have
-    arrived in ``others``; where nothing was stored there, the results of any function.
+    """What nothing has read, of parts that have arrived nowhere through the same call, by calls of
+    which results have arrived in ``others``; where nothing was stored there, of any function.
 
     ``many``: also what is made of several parts, if these have not arrived together.
     """
     arrived = [arrival for arrival in journey.arrivals if arrival.content is not None]
     if journey.unsure or len(arrived) < len(journey.arrivals):
         return
-    there = {_key((part,)) for arrival in arrived for part in parts_of(arrival)}
-    there |= {_key(parts_of(arrival)) for arrival in arrived}
-    through = set(_calls(others))
+    there = {
+        (_key(found), span)
+        for arrival in arrived
+        for found in (parts_of(arrival), *((part,) for part in parts_of(arrival)))
+        for span in _calls(arrival)
+    }
+    through = {span for arrival in others.arrivals for span in _calls(arrival)}
     for held in journey.held:
         content = held.content
         if content is None or held.read or not content.parts:
             continue
-        if (len(content.parts) > 1 and not many) or _key(content.parts) in there:
+        span = held.event.operation.span
+        if (len(content.parts) > 1 and not many) or (_key(content.parts), span) in there:
             continue
-        if held.event.operation.span in through or (content.way and not others.arrivals):
+        if span in through or (content.way and not others.arrivals):
             yield Astray(held.event, content.parts[0].load, LEFT_BEHIND)
 
 
@@ -460,12 +484,11 @@ def _key(found: Sequence[Part]) -> tuple[tuple[int, int], ...]:
     return tuple((id(part.storage), id(part.offset)) for part in found)
 
 
-def _calls(journey: Journey) -> Iterator[Span]:
+def _calls(arrival: Arrival) -> Iterator[Span]:
     """The calls that what has arrived has gone through, loads among them."""
-    for arrival in journey.arrivals:
-        if arrival.content is not None:
-            yield from spans(arrival.content)
-            yield from (part.load.operation.span for part in arrival.content.parts)
+    if arrival.content is not None:
+        yield from spans(arrival.content)
+        yield from (part.load.operation.span for part in arrival.content.parts)
 
 
 def passed_over(
@@ -475,7 +498,7 @@ def passed_over(
     is taken to, before others."""
     if journey.unsure:
         return
-    for group in groups(journey.arrivals):
+    for group in groups(journey):
         for column in map(Column, map(list, zip(*map(parts_of, group), strict=True))):
             pace = pace_of(group, column)
             if pace is not None and _goes_on(group, column, pace):
@@ -486,7 +509,7 @@ def passed_over(
 def _passed_over(
     journey: Journey, group: Sequence[Arrival], column: Column, pace: Pace
 ) -> Iterator[Astray]:
-    there = {id(arrival.offset) for arrival in group}
+    length = max(map(_length, group), key=lambda size: size.const)
     arrived = {id(part.offset) for part in column.parts}
     number = parts_of(group[0]).index(column.parts[0])
     through = spans(longest(group))
@@ -504,8 +527,19 @@ def _passed_over(
             continue
         place = group[0].offset + further
         before = any(E.lt(place, arrival.offset) is E.TRUE for arrival in group)
-        if id(place) not in there and before and E.ge(place, 0) is E.TRUE:
+        beside = (
+            E.or_(E.le(place + length, each.offset), E.le(each.offset + length, place))
+            for each in group
+        )
+        if before and E.ge(place, 0) is E.TRUE and all(fact is E.TRUE for fact in beside):
             yield Astray(held.event, part.load, PASSED_OVER)
+
+
+def _length(arrival: Arrival) -> Expr:
+    """So many bytes are stored, and lie in between."""
+    (tensor,) = arrival.store.system(writes=True)
+    begin, end = kit.system_block(tensor)
+    return end - begin
 
 
 def _goes_on(group: Sequence[Arrival], column: Column, pace: Pace) -> bool:

@@ -323,7 +323,7 @@ class Rounds:
         shown = any(each.why == parts.REPEATED for each in _one_by_one(journey, meant=False))
         out: list[Astray] = []
         alone: list[Astray] = []
-        for group in parts.groups(journey.arrivals):
+        for group in parts.groups(journey):
             for column in parts.columns(group):
                 pace = self.paces.pace(group[0].storage, column, self.size.put(value))
                 if pace is None:
@@ -337,7 +337,9 @@ class Rounds:
         put = self.size.put(value)
         return parts.passed_over(
             self.journeys[value][1],
-            lambda group, column: self.paces.pace(group[0].storage, column, put),
+            lambda group, column: (
+                self.paces.pace(group[0].storage, column, put) or parts.between(group, column)
+            ),
         )
 
     def _left_out(self, value: int) -> tuple[list[Astray], list[Astray]]:
@@ -345,7 +347,7 @@ class Rounds:
         _, journey = self.journeys[value]
         out: list[Astray] = []
         alone: list[Astray] = []
-        for group in parts.groups(journey.arrivals):
+        for group in parts.groups(journey):
             whole = self._whole(group)
             if whole is None:
                 continue
@@ -359,7 +361,7 @@ class Rounds:
         """What goes through most calls where there are most rounds, each of them in all rounds from
         some on, or up to some."""
         events, journey = self.journeys[max(self.journeys)]
-        groups = parts.groups(journey.arrivals)
+        groups = parts.groups(journey)
         longest = next((each for each in groups if each[0].storage is group[0].storage), None)
         whole = None if longest is None else parts.longest(longest)
         if whole is None or len(whole.parts) != len(parts.parts_of(group[0])):
@@ -373,7 +375,8 @@ class Rounds:
         if self.size.around or value not in self.journeys:
             return []
         events, largest = self.journeys[max(self.journeys)]
-        if not all(self._steady(each.store.operation, events) for each in largest.arrivals):
+        steady = all(self._steady(each.store.operation, events) for each in largest.arrivals)
+        if not steady and next(self._passed_over(max(self.journeys)), None) is None:
             return []
         _, journey = self.journeys[value]
         many = self.size.loop.trips is self.size.term
@@ -513,7 +516,7 @@ def astray_in_run(trace: Trace, chip: Chip) -> Iterator[Check]:
 
 def _one_by_one(journey: Journey, *, meant: bool) -> Iterator[Astray]:
     """``meant``: what is not loaded as often as it is stored may be so on purpose."""
-    for group in parts.groups(journey.arrivals):
+    for group in parts.groups(journey):
         for column in parts.columns(group):
             if meant and len(column.loaded(journey)) != len(group):
                 continue
