@@ -374,6 +374,20 @@ def _collective(op: Operation, target: Target) -> Iterator[Check]:
             values=(("collective_dim", axis),),
             about=(),
         )
+    for role, items in lists.items():
+        # along other dimensions it runs on chip, and there in tiles of rows alone (NKI-K03)
+        chosen = [view for view in items if view.buffer is Buffer.SBUF]
+        if chosen and limit is not None and limit.also:
+            yield check(
+                op,
+                role,
+                E.truth(all(view.rank == 2 for view in chosen)),
+                f"tiles of {role} have a free dimension",
+                f"tiles of {role} in SBUF have more than one free dimension",
+                limit.fact,
+                about=(),
+                views=chosen,
+            )
     displaced = kit.value_limit(op, "has_rdispls")
     if displaced is not None:
         yield check(

@@ -44,6 +44,13 @@ ROWS: Final = (
         "[[0, 1, 4], [2, 3, 5]]",
     ),
     _between("collective-operands", "K03", _GATHER.format(1), "96, {{40||80}}", memory="sbuf"),
+    _between(
+        "collective-operands",
+        "K03",
+        _GATHER.format(1).replace("sent", "sent{{.reshape((96, 40, 1))||}}"),
+        "96, 80{{, 1||}}",
+        memory="sbuf",
+    ),
     _between("collective-operands", "K04", _SCATTER, "{{96||48}}, 40", api="0.4"),
     _between("collective-operands", "K04", _SCATTER, "{{19||32}}, 40", "[[0, 1, {{2, 3, 4||2}}]]"),
     _between("collective-operands", "K05", _EXCHANGE, "{{48||96}}, 40"),
