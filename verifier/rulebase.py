@@ -164,8 +164,10 @@ class Rule(Struct, frozen=True):
     #: no run goes wrong where it is broken, unless a check is an error: it is about what the text
     #: tells its readers, or about what costs time or memory; no status and no precondition has it
     remark: bool = False
-    #: it is about how loops go through a tensor: where they go trip by trip it finds less
-    of_loops: bool = False
+    #: it is about how loops go through a tensor: where they go trip by trip, or where sizes are
+    #: numbers, it finds less. Says of a trace whether there is anything to find, so that it has to
+    #: be asked of the kernel at sizes that nobody has fixed
+    of_loops: Callable[[Trace], bool] | None = None
     #: of a tensor: what becomes of a result decides, so that it is judged when a run has ended
     by_use: bool = False
     #: needs no inputs: functions that no kernel reaches are judged, too

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from copy import copy
 from functools import reduce
+from itertools import permutations
+
+from msgspec import Struct
 
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.memory.index import Access
 from verifier.symbolic.memory.known import Known
-from verifier.symbolic.tensors import Axis, Loop, View
+from verifier.symbolic.tensors import Axis, Loop, StorageKind, View
 from verifier.symbolic.trace import Trace
 from verifier.symbolic.views.common import conjuncts
 
@@ -35,6 +38,33 @@ def numbers_of(trace: Trace) -> dict[E.Sym, Expr]:
                 if len(atoms) == 1 and isinstance(atoms[0], E.Sym) and abs(factor) == 1:
                     found[atoms[0]] = E.const(-factor * fact.expr.const)
     return found
+
+
+class Sizes(Struct, frozen=True):
+    """What the kernel demands of sizes: to be a number, or an integer that it is given."""
+
+    numbers: dict[E.Sym, Expr]
+    integers: dict[E.Sym, Expr]
+
+    @staticmethod
+    def of(trace: Trace) -> Sizes:
+        given = (s for s in trace.storages if s.kind is StorageKind.INPUT)
+        extents = {symbol for storage in given for size in storage.shape for symbol in size.free()}
+        integers: dict[E.Sym, Expr] = {}
+        for item in trace.assumptions:
+            for fact in conjuncts(item.condition):
+                if fact.kind is not E.BoolKind.EQ or fact.expr is None or fact.expr.const:
+                    continue
+                for one, other in permutations(sorted(fact.expr.free(), key=_name), 2):
+                    difference = E.from_atom(one) - E.from_atom(other)
+                    same = fact.expr is difference or fact.expr is -difference
+                    if same and one in extents and other not in extents:
+                        integers.setdefault(one, E.from_atom(other))
+        return Sizes(numbers_of(trace), integers)
+
+
+def _name(symbol: E.Sym) -> str:
+    return symbol.name
 
 
 class Ranges:

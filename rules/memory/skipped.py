@@ -8,8 +8,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from rules.memory import examples
-from rules.memory.formulas import pinned
-from rules.memory.wholes import Along, line, walks
+from rules.memory.formulas import numbers_of
+from rules.memory.wholes import Along, leaves_a_part, line, walks
 from rules.memory.words import highest, lowest, subject
 from verifier.hardware.targets import Target
 from verifier.rulebase import Monitor, On, Replayed, Rule, Shown, Whose, register
@@ -40,7 +40,7 @@ def skipped_parts(trace: Trace, target: Target) -> Iterable[Check]:
     """
     if not trace.completes:
         return
-    sizes = pinned(trace)
+    sizes = numbers_of(trace)
     for uses in index(trace).storages:
         if uses.storage.kind is not StorageKind.INPUT or not uses.storage.buffer.off_chip:
             continue
@@ -177,7 +177,7 @@ register(
         ),
         facts=("NKI-X11",),
         on=On.TRACE,
-        of_loops=True,
+        of_loops=leaves_a_part,
         check=skipped_parts,
         whose=Whose.OF_TENSORS,
         monitors=(Monitor(Reached, part_unread, meant=True),),

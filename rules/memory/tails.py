@@ -10,8 +10,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from rules.memory import examples
-from rules.memory.formulas import pinned
-from rules.memory.wholes import Along, fillings, line, quotients, walks
+from rules.memory.formulas import Sizes
+from rules.memory.wholes import Along, fillings, leaves_a_part, line, quotients, walks
 from rules.memory.words import reach, subject
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
@@ -37,7 +37,7 @@ def dropped_tails(trace: Trace, target: Target) -> Iterable[Check]:
         return
     table = index(trace)
     targets = [uses for uses in table.storages if uses.writes]
-    sizes = pinned(trace)
+    sizes = Sizes.of(trace)
     for uses in table.storages:
         if not uses.reads or any(not r.view.exact for r in uses.reads):
             continue
@@ -65,11 +65,26 @@ def _filled(uses: Uses, dimension: int, extent: Expr) -> bool:
 
 
 def _tail(
-    uses: Uses, dimension: int, targets: list[Uses], sizes: E.Substitution, table: Index
+    uses: Uses, dimension: int, targets: list[Uses], sizes: Sizes, table: Index
 ) -> Iterator[Check]:
-    """Where some walk through a dimension comes to its end at sizes that its tiles fill."""
+    """Where some walk through a dimension comes to its end at sizes that its tiles fill.
+
+    Its size may be known by the name of an integer, too, of which the tiles are.
+    """
+    lines = [line(read, dimension) for read in uses.reads]
     extent = uses.reads[0].view.frame[dimension]
-    along = Along([line(read, dimension) for read in uses.reads], extent, sizes)
+    named = E.Substitution(sizes.integers).expr(extent)
+    for each in dict.fromkeys((extent, named)):
+        numbers = sizes.numbers if each is extent else {**sizes.numbers, **sizes.integers}
+        checks = [*_left(uses, dimension, targets, Along(lines, each, numbers), table)]
+        yield from checks
+        if checks:
+            return
+
+
+def _left(
+    uses: Uses, dimension: int, targets: list[Uses], along: Along, table: Index
+) -> Iterator[Check]:
     asked: set[tuple[int, ...]] = set()
     for read, flat in zip(uses.reads, along.lines, strict=True):
         where = tuple(map(id, read.path))
@@ -85,7 +100,7 @@ def _tail(
         asked.add(where)
         known = table.assumed(read.order)
         others = (target for target in targets if target is not uses)
-        if not any(_mirrors(target, extent, tiling, known) for target in others):
+        if not any(_mirrors(target, along.extent, tiling, known) for target in others):
             yield _missing(uses, dimension, tiling, along)  # else it is reported there
 
 
@@ -414,7 +429,7 @@ register(
         ),
         facts=("NKI-X11",),
         on=On.TRACE,
-        of_loops=True,
+        of_loops=leaves_a_part,
         check=dropped_tails,
         whose=Whose.OF_TENSORS,
         monitors=(Monitor(Reached, tail_unread, meant=True),),

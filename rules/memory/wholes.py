@@ -9,7 +9,7 @@ the rest; a head, a sample, or every other block are not complete there, either.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -19,11 +19,15 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from rules.memory.cases import Copy, copy, covered_point, quotient
+from rules.memory.formulas import numbers_of
+from rules.memory.words import highest, lowest
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import FALSE, TRUE, Bool, Div, Expr, Sym
-from verifier.symbolic.memory.index import Access
+from verifier.symbolic.memory.index import Access, index
 from verifier.symbolic.memory.known import Known
-from verifier.symbolic.tensors import Loop
+from verifier.symbolic.tensors import Loop, StorageKind
+from verifier.symbolic.trace import Trace
+from verifier.symbolic.views.common import conjuncts, limited
 
 #: tiles that fill a dimension, where formulas alone do not say whether all of it is read
 _TILES: Final = (2, 3, 4, 6, 12)
@@ -129,12 +133,19 @@ def walks(read: Access) -> list[Loop]:
 class Along:
     """All reads of a tensor along one dimension: their lines, and how long it is.
 
-    ``pinned``: the sizes that the kernel demands to be a number.
+    ``numbers``: the sizes that the kernel demands to be a number.
     """
 
     lines: Sequence[Access]
     extent: Expr
-    pinned: E.Substitution
+    numbers: Mapping[Sym, Expr]
+
+    @cached_property
+    def pinned(self) -> E.Substitution:
+        """The numbers, but for those of the dimension itself: what its size is says nothing of
+        what its loops are for."""
+        own = self.extent.free()
+        return E.Substitution({s: put for s, put in self.numbers.items() if s not in own})
 
     @cached_property
     def place(self) -> Expr:
@@ -174,6 +185,12 @@ class Along:
         """Whether nothing is left out before an index that is touched, as the formula shows."""
         return _falls(self.everywhere[0], self._symbol)
 
+    @cached_property
+    def is_whole(self) -> bool:
+        """Whether the formula shows that nothing is left out."""
+        formula, exact = self.everywhere
+        return exact and E.Substitution(self.numbers).bool(formula) is TRUE
+
     def read_to_the_end(self, filling: Filling) -> Bool:
         """Whether the last index is read where the tiles fill the dimension, any number of them."""
         tiles = E.symbol("whole tiles", 1)
@@ -208,7 +225,7 @@ class Along:
             )
             for each in self.lines
         ]
-        return Along(lines, self.extent, self.pinned)
+        return Along(lines, self.extent, self.numbers)
 
     def complete(self, filling: Filling) -> bool:
         """Whether all of the dimension is read where tiles fill it, as far as samples show."""
@@ -217,20 +234,25 @@ class Along:
     def falls_short_of_a_step(self, read: Access) -> bool:
         """Whether reads on plain numbers end less than a step of a walk before the dimension.
 
-        A walk that leaves gaps between its steps takes samples, and has no tail to read.
+        A walk that leaves gaps between its steps takes samples, and has no tail to read; windows
+        that lie across each other end where the last whole one does.
         """
-        if not self.extent.is_const or self.last[0] is TRUE:
+        extent = E.Substitution(self.numbers).expr(self.extent)
+        if not extent.is_const or self._reads(extent.const - 1):
             return False
         coord = read.view.coords[0]
         step = max(abs(coord.coefficient(loop.symbol)) for loop in walks(read))
-        ends = range(self.extent.const - 2, max(0, self.extent.const - step) - 1, -1)
+        first, last = (end(coord, (), read.view.axes) for end in (lowest, highest))
+        if first is None or last is None or E.lt(last - first, step) is not TRUE:
+            return False
+        ends = range(extent.const - 2, max(0, extent.const - step) - 1, -1)
         end = next((index for index in ends if self._reads(index)), None)
         if end is None:
             return False
         return all(map(self._reads, _spread(range(end, max(-1, end - step), -1))))
 
     def _reads(self, index: int) -> bool:
-        put = E.Substitution({self._symbol: E.const(index)})
+        put = E.Substitution({**self.numbers, self._symbol: E.const(index)})
         return put.bool(self.everywhere[0]) is TRUE
 
     def _shown(self, filling: Filling, *, last: bool) -> bool:
@@ -296,3 +318,28 @@ def _falls(formula: Bool, symbol: Sym) -> bool:
         return False
     rest = formula.expr - formula.expr.coefficient(symbol) * E.from_atom(symbol)
     return formula.expr.coefficient(symbol) > 0 and symbol not in rest.free()
+
+
+def leaves_a_part(trace: Trace) -> bool:
+    """Whether something is left of a tensor, and numbers hide what is gone through in loops.
+
+    Where a contract says how large an input is that may be any tensor, else inputs that are read
+    without loops though the kernel says how large they may be.
+    """
+    table = index(trace)
+    numbers = numbers_of(trace)
+    given = [uses for uses in table.storages if uses.storage.kind is StorageKind.INPUT]
+    fixed = any(extent.is_const for uses in given for extent in uses.storage.shape)
+    facts = (fact for item in trace.assumptions for fact in conjuncts(item.condition))
+    known = {limited(fact) for fact in facts}
+    for uses in table.storages if fixed else given:
+        frame = uses.reads[0].view.frame if uses.reads else ()
+        if not all(read.view.exact and read.view.frame == frame for read in uses.reads):
+            continue
+        for dimension, extent in enumerate(frame):
+            if not extent.is_const and known.isdisjoint(extent.free()):
+                continue
+            along = Along([line(read, dimension) for read in uses.reads], extent, numbers)
+            if (fixed or not any(map(walks, along.lines))) and not along.is_whole:
+                return True
+    return False

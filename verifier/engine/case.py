@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from functools import cache
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -12,6 +13,7 @@ from verifier.configuration.contracts import Contract
 from verifier.configuration.showing import text_of
 from verifier.dialects.registry import DIALECTS
 from verifier.engine import obligations
+from verifier.engine.generally import General, general
 from verifier.engine.watchdog import Clock, Share
 from verifier.hardware.catalogue import Hardware
 from verifier.report import model as report
@@ -57,18 +59,27 @@ class Case(Struct, frozen=True):
 
     def run(self) -> Run:
         """Follow the kernel."""
-        unit, clock = self.unit, self.clock
+        return self._followed(self.job, Share.INTERPRET, self.clock.until(Share.INTERPRET))
+
+    def _followed(
+        self, job: Request, share: Share, within: AbstractContextManager[None] | None = None
+    ) -> Run:
+        unit, end = self.unit, self.clock.end(share)
         dialect, generation = DIALECTS[unit.entry.dialect].of(unit.api)
-        end, within = clock.end(Share.INTERPRET), clock.until(Share.INTERPRET)
         target, decide = unit.target, self.solver.decide
-        return interpreted(self.project, dialect, target, generation, self.job, decide, end, within)
+        return interpreted(self.project, dialect, target, generation, job, decide, end, within)
 
     def demanded(
         self, run: Run, selected: set[str], rules: Iterable[Rule]
     ) -> list[obligations.Obligation]:
         """What the selected rules demand of it."""
+
+        @cache
+        def generally() -> General | None:
+            return general(self.job, run, lambda job: self._followed(job, Share.DEMAND))
+
         within = self.clock.until(Share.DEMAND)
-        return obligations.of_run(run, self.unit.target, selected, rules, within)
+        return obligations.of_run(run, self.unit.target, selected, rules, within, generally)
 
     def other(self, job: Request, clock: Clock) -> Case:
         """The same unit, followed otherwise or in another time."""

@@ -45,7 +45,7 @@ def is_worth_it(run: Run, verdicts: Iterable[Verdict]) -> bool:
 
 def _finds_as_much(rule: Rule) -> bool:
     """Whether it finds as much where loops go trip by trip."""
-    return rule.family in _OF_TRIPS and not rule.of_loops
+    return rule.family in _OF_TRIPS and rule.of_loops is None
 
 
 def _opened(verdicts: Iterable[Verdict]) -> dict[str, Rule]:

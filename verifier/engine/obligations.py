@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 
 from msgspec import Struct
 
 from verifier import rulebase
+from verifier.engine.generally import General
 from verifier.engine.instances import EachTrip
 from verifier.hardware.catalogue import Hardware
 from verifier.rulebase import On, Rule
@@ -17,7 +18,7 @@ from verifier.symbolic.expr import Bool, Expr, Sym
 from verifier.symbolic.python.entry import Run
 from verifier.symbolic.python.flow import HostCheck
 from verifier.symbolic.tensors import Loop, StorageKind
-from verifier.symbolic.trace import Assumption, AssumptionKind, Operation
+from verifier.symbolic.trace import Assumption, AssumptionKind, Operation, Trace
 
 
 class Obligation(Struct, frozen=True, eq=False):
@@ -55,25 +56,39 @@ def of_run(
     selected: Collection[str],
     rules: Iterable[Rule],
     within: AbstractContextManager[None] | None = None,
+    general: Callable[[], General | None] = lambda: None,
 ) -> list[Obligation]:
-    """All obligations of a run, in program order; those that were found before ``within`` ends."""
+    """All obligations of a run, in program order; those that were found before ``within`` ends.
+
+    ``general``: the kernel at sizes that nobody has fixed.
+    """
     out: list[Obligation] = []
     chosen = [rule for rule in rules if rule.id in selected]
     with within or nullcontext():
-        out.extend(_each(run, target, chosen))
+        out.extend(_each(run, target, chosen, general))
     out.sort(key=lambda o: o.order)
     return out
 
 
-def _each(run: Run, target: Hardware, chosen: Sequence[Rule]) -> Iterator[Obligation]:
+def _each(
+    run: Run, target: Hardware, chosen: Sequence[Rule], general: Callable[[], General | None]
+) -> Iterator[Obligation]:
     last = 0
     for obligation in _of_parts(run, target, chosen):
         last = max(last, obligation.order)
         yield obligation
     for rule in chosen:
         if rule.on is On.TRACE:
-            for check in rulebase.run(rule, target, run.trace):
+            asked = rule.of_loops is not None and rule.of_loops(run.trace)
+            for check in _of_all(rule, target, run.trace, general() if asked else None):
                 yield _obligation(rule, check, (), (), last + 1)
+
+
+def _of_all(rule: Rule, target: Hardware, trace: Trace, general: General | None) -> Iterable[Check]:
+    """What a rule demands of a whole kernel."""
+    if general is None:
+        return rulebase.run(rule, target, trace)
+    return map(general.at_the_numbers, rulebase.run(rule, target, general.trace))
 
 
 def _of_parts(run: Run, target: Hardware, chosen: Sequence[Rule]) -> Iterator[Obligation]:

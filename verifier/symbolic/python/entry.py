@@ -79,6 +79,8 @@ class Request(Struct, frozen=True):
     opaque: bool = False
     #: loops of few trips go trip by trip
     exactly: bool = False
+    #: what limits a size to a number, or to numbers below one, decides nothing
+    at_any_size: bool = False
     #: the ranks of tensors that are assumed where nothing settles them
     ranks: Mapping[str, int] = field(default_factory=dict)
 
@@ -158,6 +160,7 @@ def interpreted(
     )
     vm.grid_sizes = request.grid
     vm.exactly = request.exactly
+    vm.at_any_size = request.at_any_size
     entry = _Entry(vm, request)
     with within or nullcontext():
         entry.run()

@@ -210,6 +210,11 @@ class Inputs:
         self.extents[atom] = p.name
         return extent
 
+    def is_size(self, symbol: Sym) -> bool:
+        """Whether it is an extent of a tensor, or an integer that an input is."""
+        p = self.parameters.get(symbol.name)
+        return symbol in self.extents or (p is not None and p.kind is InputKind.INTEGER)
+
     def shape(self, p: Parameter, rank: int) -> tuple[Expr, ...]:
         return tuple(self.extent(p, axis) for axis in range(rank))
 

@@ -32,6 +32,7 @@ from verifier.symbolic.trace import (
     Unmodelled,
 )
 from verifier.symbolic.values import Opaque, Ref
+from verifier.symbolic.views.common import conjuncts, limited
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -75,6 +76,8 @@ class State(Numbering):
         self.foreseen: set[object] = set()
         #: loops of few trips go trip by trip, see :func:`.loops.is_short`
         self.exactly = False
+        #: see :attr:`.entry.Request.at_any_size`
+        self.at_any_size = False
         #: where loops stand in which only Python runs
         self.unrolled: set[Span] = set()
         self.base: dict[int, Box] = {}
@@ -157,6 +160,10 @@ class State(Numbering):
         )
         if self._facts is None or self._facts[0] != key:
             facts = [a.condition for a in self.trace.assumptions]
+            if self.at_any_size:
+                facts = [
+                    fact for each in facts for fact in conjuncts(each) if not self._limits(fact)
+                ]
             begin = 0
             for loop, end in self._loops:
                 facts += (*self._path[begin:end], loop.within)
@@ -164,6 +171,11 @@ class State(Numbering):
             facts += self._path[begin:]
             self._facts = (key, tuple(facts))
         return self._facts[1]
+
+    def _limits(self, fact: Bool) -> bool:
+        """Whether a fact makes a size of the inputs a number, or no more than one."""
+        symbol = limited(fact)
+        return symbol is not None and self.inputs.is_size(symbol)
 
     def decide(self, condition: Bool) -> bool | None:
         """Whether the path's facts settle a condition, by cheap means only."""

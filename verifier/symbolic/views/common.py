@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic import registers
-from verifier.symbolic.expr import TRUE, Bool, Div, Expr, Extremum, Substitution
+from verifier.symbolic.expr import TRUE, Bool, Div, Expr, Extremum, Substitution, Sym
 from verifier.symbolic.machine import Machine
 from verifier.symbolic.pretty import operand
 from verifier.symbolic.tensors import Axis, Bound, Held, Placed, View
@@ -100,6 +100,16 @@ def closed_bounds(view: View, axes: Sequence[Axis]) -> tuple[Bound, ...]:
 
 
 @lru_cache(maxsize=4096)
+def limited(fact: Bool) -> Sym | None:
+    """The symbol that a fact makes a number, or no more than one."""
+    if fact.expr is None or len(fact.expr.terms) != 1:
+        return None
+    [(atoms, factor)] = fact.expr.terms
+    above = fact.kind is E.BoolKind.EQ or (fact.kind is E.BoolKind.LE and factor > 0)
+    symbol = atoms[0] if above and len(atoms) == 1 else None
+    return symbol if isinstance(symbol, Sym) else None
+
+
 def conjuncts(fact: Bool) -> tuple[Bool, ...]:
     """The fact as several facts: conjunctions split, and ``e <= min(a, b)`` into two.
 
