@@ -183,8 +183,25 @@ TAIL_PASSING: Final = TAIL_FAILING.replace("and depth >= 128\n", "and depth % 12
 
 # ----------------------------------------------------------------- input-part-skipped
 
-SKIPPED_FAILING: Final = TAIL_PASSING.replace("in range(depth // 128)", "in range(1, depth // 128)")
-SKIPPED_PASSING: Final = TAIL_PASSING
+SKIPPED_PASSING: Final = """\
+import ppl
+import ppl.language as pl
+
+
+# tilelint: contract (out_ptr: fp16[4, 40], x_ptr: fp16[4 * count, 40], count: 3..50)
+@ppl.jit
+def total(out_ptr, x_ptr, count):
+    x_all = pl.gtensor([1, 4 * count, 1, 40], pl.GLOBAL, x_ptr)
+    out_all = pl.gtensor([1, 4, 1, 40], pl.GLOBAL, out_ptr)
+    sums = pl.make_tensor([1, 4, 1, 40], pl.float16)
+    x = pl.make_tensor([1, 4, 1, 40], pl.float16)
+    pl.tiu.zero(sums)
+    for b in range(0, count):
+        pl.dma.load(x, x_all.sub_view([1, 4, 1, 40], [0, 4 * b, 0, 0]))
+        pl.tiu.fadd(sums, sums, x)
+    pl.dma.store(out_all, sums)
+"""
+SKIPPED_FAILING: Final = SKIPPED_PASSING.replace("range(0, count)", "range(1, count)")
 
 # ----------------------------------------------------------------- loop-carried-dependence
 

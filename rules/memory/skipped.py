@@ -34,11 +34,12 @@ class _Gap(Struct, frozen=True):
 def skipped_parts(trace: Trace, target: Target) -> Iterable[Check]:
     """One check per read of an input and gap that the loop around it leaves there.
 
+    Where a kernel itself says how much there is: else it may be given more than it means to use.
     Only of loops whose iterations write to one and the same place, as sums do: what goes to places
     of its own each time is a copy of a part, and may be meant. Nor is a part that begins or ends
     where a parameter says, or more than a step of the loop away from the beginning or end.
     """
-    if not trace.completes:
+    if not trace.completes or not trace.generation.states_inputs:
         return
     sizes = numbers_of(trace)
     for uses in index(trace).storages:
@@ -173,7 +174,8 @@ register(
         reason=(
             "A sum that begins with the second block, ends before the last one or takes every "
             "other block is complete and wrong. Loops that copy a part to places of its own are "
-            "not judged, nor what begins or ends where a parameter says."
+            "not judged, nor what begins or ends where a parameter says, nor kernels that do not say "
+            "themselves how large their inputs are."
         ),
         facts=("NKI-X11",),
         on=On.TRACE,
