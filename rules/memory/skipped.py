@@ -174,8 +174,8 @@ register(
         reason=(
             "A sum that begins with the second block, ends before the last one or takes every "
             "other block is complete and wrong. Loops that copy a part to places of its own are "
-            "not judged, nor what begins or ends where a parameter says, nor kernels that do not say "
-            "themselves how large their inputs are."
+            "not judged, nor what begins or ends where a parameter says, nor kernels that do not "
+            "say themselves how large their inputs are."
         ),
         facts=("NKI-X11",),
         on=On.TRACE,

@@ -60,7 +60,6 @@ FMM2: Final = function(
         like("left", "TPU-D14", (EVERY, FP32), (FP8, HALF)),
         lies=_ALIGNED,
         adds="result_add",
-        alone=True,
     ),
     multiplied(source("left", _HALVES, lies=_ALIGNED), second=True),
     multiplied(
@@ -82,7 +81,6 @@ MM2: Final = function(
         "dst",
         types(INT32, "TPU-D17", when=unless_set("do_rq")),
         adds="result_add",
-        alone=True,
         lies=_ALIGNED,
     ),
     multiplied(source("left", _BYTES, lies=_ALIGNED), second=True),
@@ -101,7 +99,7 @@ MM: Final = function(
     "dst = left @ right + bias, of integers: rows along n, columns along c and w",
     "dst*, left*, right*, bias=None, ltrans=False, rtrans=False, result_add=False, lshift=0, "
     "rshift=0, do_relu=False, round_mode=RM_HALF_UP",
-    target("dst", types(INTS, "TPU-D04"), adds="result_add", alone=True, lies=_MATRIX),
+    target("dst", types(INTS, "TPU-D04"), adds="result_add", lies=_MATRIX),
     multiplied(source("left", types(INTS, "TPU-D04"), lies=_MATRIX), second=False),
     multiplied(source("right", types(INTS, "TPU-D04"), lies=_MATRIX), second=False),
     vector("bias", lies=_MATRIX),
@@ -116,7 +114,7 @@ FMM: Final = function(
     "tiu.fmm",
     "dst = left @ right + bias, of floats: rows along n, columns along c and w",
     "dst*, left*, right*, bias=None, ltrans=False, result_add=False",
-    target("dst", types(FP32, "TPU-D04"), adds="result_add", alone=True, lies=_MATRIX),
+    target("dst", types(FP32, "TPU-D04"), adds="result_add", lies=_MATRIX),
     multiplied(source("left", types(FP32, "TPU-D04"), lies=_MATRIX), second=False),
     multiplied(source("right", types(FP32, "TPU-D04"), lies=_MATRIX), second=False),
     vector("bias", lies=_MATRIX),

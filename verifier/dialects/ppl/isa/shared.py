@@ -177,19 +177,16 @@ def target(
     lies: Lies | None = None,
     memories: In | None = None,
     adds: str = "",
-    alone: bool = False,
     first_lane: FirstLane | None = None,
     constant: int | str | None = None,
 ) -> Part:
     """A tensor that is written; ``adds``: a flag that says if what was there is added to.
 
-    ``alone``: each element of it is added to on its own. ``constant``: one number goes everywhere:
-    this one, or that of an operand.
+    ``constant``: one number goes everywhere: this one, or that of an operand.
     """
     role = _role(name, Takes.TILE, dtypes, same, shape, lies, memories, first_lane)
     if adds:
-        decides = "" if alone else _USED.why
-        added = Writes(role=name, effect=lambda call: flag(call, adds), decides=decides)
+        added = Writes(role=name, effect=lambda call: flag(call, adds), decides=_USED.why)
         return Part(role, (), (added,))
     return Part(role, (), (Writes(role=name, constant=constant),))
 
