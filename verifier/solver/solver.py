@@ -32,6 +32,7 @@ _DECIDE_STEPS = 60
 _SEARCHED = 400  # facts looked at before Z3 is asked
 _MENDED = 200  # and to mend a model of Z3's of a part of them
 _LAST = 15_000  # and where Z3 does not know
+_EVERYDAY = 1024  # a model with larger numbers may be far from the smallest one
 _MEANT = {Z3Kind.SAT: AnswerKind.REFUTED, Z3Kind.UNSAT: AnswerKind.PROVED}
 
 
@@ -165,11 +166,13 @@ class Solver:
         if worst is not None:  # stay where over-approximated values do not matter
             query = Query((*query.facts, worst), query.goal)
         ready = self._facts.get(query.facts)
-        every = [*query.facts, query.goal]
-        shown = self._witnesses.all_refuting(query.facts, query.goal)
-        known = [model, *(_values(one, every) for one in shown)]
-        first = min(known, key=lambda one: _size(one, trips))
-        return minimized(self._search, self._z3, ready, query, {**model, **first}, trips)
+        if _size(model, trips)[1] > _EVERYDAY:  # to look at all costs more than it saves else
+            every = [*query.facts, query.goal]
+            shown = self._witnesses.all_refuting(query.facts, query.goal)
+            known: list[Model] = [model, *(_values(one, every) for one in shown)]
+            first = min(known, key=lambda one: _size(one, trips))
+            model = {**model, **first}
+        return minimized(self._search, self._z3, ready, query, model, trips)
 
     # -- tiers -----------------------------------------------------------------------
 
