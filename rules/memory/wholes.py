@@ -38,18 +38,51 @@ _LOOKED_AT: Final = 97
 
 
 class Filling(Struct, frozen=True):
-    """A quotient without a remainder, and the size at which it has none."""
+    """A quotient without a remainder, and the size at which it has none.
+
+    It may be one of other quotients, which have none there, either: ``n // 128 // blocks``.
+    """
 
     quotient: Div
     symbol: Sym
-    #: what the symbol's coefficient in the dividend leaves of it
-    factor: int
 
     def size(self, tiles: Expr, put: E.Substitution) -> Expr | None:
         """The symbol's value for which the quotient is ``tiles``, other symbols as in ``put``."""
-        rest = put.expr(self.quotient.num - self.factor * E.from_atom(self.symbol))
-        value = put.expr(self.quotient.den) * tiles - rest
-        return quotient(value, E.const(self.factor))
+        division: Div | None = self.quotient
+        value: Expr | None = tiles
+        while division is not None and value is not None:
+            factor, inner = _within_dividend(division, self.symbol)
+            part = E.from_atom(self.symbol if inner is None else inner)
+            rest = put.expr(division.num - factor * part)
+            value = quotient(put.expr(division.den) * value - rest, E.const(factor))
+            division = inner
+        return value
+
+
+def _within_dividend(division: Div, symbol: Sym) -> tuple[int, Div | None]:
+    """How often a symbol stands in a dividend, or else a quotient of it, alone; 0: it does not."""
+    parts = [atom for atom in division.num.atoms() if atom is symbol or _is_of(atom, symbol)]
+    if len(parts) != 1 or symbol in division.den.free():
+        return 0, None
+    (part,) = parts
+    factor = division.num.coefficient(part)
+    rest = division.num - factor * E.from_atom(part)
+    if factor < 1 or symbol in rest.free():
+        return 0, None
+    return factor, part if isinstance(part, Div) else None
+
+
+def _is_of(atom: E.Atom, symbol: Sym) -> bool:
+    return isinstance(atom, Div) and symbol in E.from_atom(atom).free()
+
+
+def _fills(division: Div | None, symbol: Sym) -> bool:
+    """Whether a quotient, and those in it, hang on one symbol in one way."""
+    while division is not None:
+        factor, division = _within_dividend(division, symbol)
+        if not factor:
+            return False
+    return True
 
 
 def fillings(read: Access, extent: Expr) -> list[Filling]:
@@ -57,11 +90,8 @@ def fillings(read: Access, extent: Expr) -> list[Filling]:
     found: dict[tuple[int, int], Filling] = {}
     for division in _quotients(_terms(read)):
         for symbol in extent.free():
-            factor = division.num.coefficient(symbol)
-            rest = division.num - factor * E.from_atom(symbol)
-            if factor < 1 or symbol in rest.free() or symbol in division.den.free():
-                continue
-            found.setdefault((division.id, symbol.id), Filling(division, symbol, factor))
+            if _fills(division, symbol):
+                found.setdefault((division.id, symbol.id), Filling(division, symbol))
     return list(found.values())
 
 
