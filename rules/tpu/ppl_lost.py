@@ -6,7 +6,7 @@ of its tensor, in the same iteration and under no other condition, fills again i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
 from rules.memory.cases import contains, same_elements
 from rules.memory.words import subject
@@ -30,21 +30,29 @@ def lost_results(trace: Trace, chip: Chip) -> Iterable[Check]:
     if trace.completes and not trace.dies:  # what would have been read after the error is open
         yield from lost_rounds(trace)
         yield from unread_results(trace)
-    yield from _filled_again(trace, lambda uses: uses.storage.buffer.on_chip)
+    yield from _filled_again(trace)
 
 
 def lost_in_run(event: Followed, chip: Chip) -> Iterator[Check]:
     """As :func:`lost_results`, of a run: its rounds one after the other, and what each of them
     stores to a tensor of the caller's that it does not read."""
     yield from unread_results(event.trace)
-    found = _filled_again(event.trace, lambda uses: uses.storage.buffer.on_chip or not uses.reads)
+    found = (
+        check
+        for uses in index(event.trace).storages
+        if uses.storage.buffer.on_chip or not uses.reads
+        for write in uses.writes
+        if _is_result(write) and (check := _lost(write, uses, event.trace)) is not None
+    )
     yield from {check.span: check for check in found}.values()
 
 
-def _filled_again(trace: Trace, counts: Callable[[Uses], bool]) -> Iterator[Check]:
-    """What is lost since its place is filled again, of tensors that count."""
+def _filled_again(trace: Trace) -> Iterator[Check]:
+    """What is lost on chip since its place is filled again."""
     by_place: dict[Span, list[Check | None]] = {}
-    for uses in filter(counts, index(trace).storages):
+    for uses in index(trace).storages:
+        if not uses.storage.buffer.on_chip:
+            continue
         for write in uses.writes:
             if _is_result(write):
                 by_place.setdefault(write.span, []).append(_lost(write, uses, trace))
