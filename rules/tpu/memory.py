@@ -111,9 +111,11 @@ def _filled(loop: Loop, filled: Expr, wanted: Expr) -> Expr | None:
 
 
 def _possible(chip: Chip, read: Use, writes: Sequence[Use]) -> Iterator[Source]:
-    """The writes in the iteration of a read that may hold all that is read; that one does is one of
-    its facts."""
+    """The writes in the iteration of a read that may hold all that is read, and that none later
+    does; that is one of its facts. Behind those of which one surely holds it there are no more."""
     conditions = {id(fact) for fact in read.path} | {id(E.TRUE)}
+    known = Known(read.path, read.loops)
+    nothing: Bool = E.TRUE
     for write in reversed(writes):
         depth = len(write.loops)
         if write.order >= read.order or flow.shared(write.loops, read.loops) != depth:
@@ -121,8 +123,12 @@ def _possible(chip: Chip, read: Use, writes: Sequence[Use]) -> Iterator[Source]:
         if not held(write, E.Substitution({}), conditions):
             continue
         holds = kit.holds(chip, write.tensor, read.tensor)
-        if holds is not E.FALSE:
-            yield Source(Instance(write, write.tensor, (holds,)), depth, 0)
+        last = E.and_(holds, nothing)
+        if last is not E.FALSE:
+            yield Source(Instance(write, write.tensor, (last,)), depth, 0)
+        nothing = E.and_(nothing, E.not_(holds))
+        if nothing is E.FALSE or known.decide_in_turn(E.not_(nothing)) is True:
+            return
 
 
 def _between(
@@ -201,11 +207,13 @@ def live_overlap(trace: Trace, chip: Chip) -> Iterable[Check]:
     if not unclear:
         return
     rounds = beginning(trace)
-    if rounds is not None:
-        yield from _in_rounds(rounds, chip, set(unclear))
-    for each in (each for found in unclear.values() for each in found):
+    plain = set() if rounds is None else set(unclear) - _lost(rounds)
+    if rounds is not None and plain:
+        yield from _in_rounds(rounds, chip, plain)
+    for key, each in ((key, each) for key, found in unclear.items() for each in found):
         check = each.check
-        among = E.FALSE if rounds is None else rounds.among(each.read.operation)
+        gone = rounds if key in plain else None
+        among = gone.among(each.read.operation) if gone is not None else E.FALSE
         predicate = E.or_(check.predicate, among)
         if predicate is not E.TRUE:
             yield replace(check, predicate=predicate)
@@ -216,6 +224,18 @@ class _Unclear(Struct, frozen=True):
 
     read: Use
     check: Check
+
+
+def _lost(rounds: Beginning) -> set[tuple[int, str]]:
+    """The reads of which it is not known in the first rounds either where they are."""
+    return {
+        (id(rounds.origins[read.order]), read.touch.role)
+        for read in flow.uses(rounds.trace).reads
+        if any(
+            isinstance(symbol, E.Sym) and symbol.origin in E.OPEN
+            for symbol in read.tensor.address.free()
+        )
+    }
 
 
 def _in_rounds(rounds: Beginning, chip: Chip, wanted: set[tuple[int, str]]) -> Iterator[Check]:

@@ -21,6 +21,7 @@ from verifier.symbolic.python.forms import (
     Rest,
     Rotation,
     Share,
+    Turning,
     advanced,
     difference,
     proposed,
@@ -163,6 +164,46 @@ def test_numbers_that_come_round(
 ) -> None:
     form = after_two_trips(start, lambda held: trip(number(held)))
     assert form == Cycle(tuple(map(E.const, values)))
+
+
+@pytest.mark.parametrize(
+    ("length", "trip", "numbers"),
+    [
+        (2, lambda a, n: 1 - a, lambda a, n: 1 - a),
+        (3, lambda a, n: (a + 1) % 3, lambda a, n: (a + 1) % 3),
+        (5, lambda a, n: (a + 7) % 5, lambda a, n: (a + 7) % 5),
+        (3, lambda a, n: (a + n) % 3, lambda a, n: (a + n) % 3),
+    ],
+)
+def test_numbers_that_come_round_from_any_start(
+    length: int,
+    trip: Callable[[E.Expr, E.Expr], E.Expr],
+    numbers: Callable[[int, int], int],
+) -> None:
+    loop = context()
+    start, by = E.symbol("s", 0, length - 1), E.symbol("by", 0)
+    place = Place(loop.vm.heap.new(Scope({"a": start})).id, "a")
+    form = proposed(loop, place, start, trip(start, by))
+    assert isinstance(form, Turning)
+    held = number(form.at(loop, loop.loop.index))
+    assert form.holds(loop, trip(held, by), loop.vm.heap)
+    assert not form.holds(loop, trip(held, by) + 1, loop.vm.heap)
+    start_, by_ = start.as_atom(), by.as_atom()
+    assert isinstance(start_, E.Sym) and isinstance(by_, E.Sym)
+    for first in range(length):
+        now = first
+        for index in range(7):
+            put = E.Substitution({start_: E.const(first), by_: E.const(4)})
+            assert put.expr(number(form.at(loop, E.const(index)))) is E.const(now)
+            now = numbers(now, 4)
+
+
+def test_what_may_be_beyond_its_turns_is_not_taken_to_come_round() -> None:
+    for high, trip in ((2, lambda a: 1 - a), (3, lambda a: (a + 1) % 3), (None, lambda a: 1 - a)):
+        loop = context()
+        start = E.symbol("s", 0, high)
+        place = Place(loop.vm.heap.new(Scope({"a": start})).id, "a")
+        assert not isinstance(proposed(loop, place, start, trip(start)), Turning)
 
 
 def test_a_flag_that_alternates() -> None:

@@ -249,6 +249,34 @@ class Cycle(Form):
 
 
 @dataclass(frozen=True, slots=True)
+class Turning(Form):
+    """A number below ``length`` that goes on by ``step`` and around, whatever it starts with, as in
+    ``slot = (slot + 1) % 3`` and ``turn = 1 - turn`` of a loop within another one."""
+
+    start: Expr
+    step: Expr
+    length: int
+
+    def at(self, loop: Context, index: Expr) -> object:
+        return (self.start + self.step * index) % self.length
+
+    def holds(self, loop: Context, now: object, after: Heap) -> bool:
+        if same(now, self.at(loop, loop.loop.index + 1)):
+            return True
+        held = self.at(loop, loop.loop.index)
+        flips = self.length == 2 and self.step is E.const(1)
+        return flips and isinstance(held, Expr) and now is 1 - held
+
+    def revised(
+        self, loop: Context, was: object, now: object, others: Iterable[Form]
+    ) -> Form | None:
+        growth = difference(self.at(loop, loop.loop.index), now)
+        if growth is not None and loop.index not in growth.free():
+            return Linear(was, growth)
+        return Last(was, now)
+
+
+@dataclass(frozen=True, slots=True)
 class Rotation(Form):
     """Values that a few places pass around, as in ``front, back = back, front``."""
 
@@ -306,6 +334,26 @@ def _drains(loop: Context, rest: draining.Rest) -> bool:
     return all(loop.vm.decide(E.ge(part, 0)) is True for part in (rest.start, rest.size))
 
 
+def _turning(loop: Context, was: object, now: object) -> Form | None:
+    if not isinstance(was, Expr) or not isinstance(now, Expr) or now.is_const:
+        return None
+    low, high = E.bounds(was)
+    if low is None or high is None or low < 0:
+        return None
+    if now is 1 - was and high == 1:
+        return Turning(was, E.const(1), 2)
+    for atom in now.atoms():
+        if not isinstance(atom, E.Div) or not atom.den.is_const or now is not atom.num % atom.den:
+            continue
+        length = atom.den.const
+        if high < length <= LONGEST:
+            steps = (*map(E.const, range(1, length)), atom.num - was)
+            for step in steps:
+                if now is (was + step) % length and loop.index not in step.free():
+                    return Turning(was, step, length)
+    return None
+
+
 def _linear(loop: Context, was: object, now: object) -> Form | None:
     step = difference(was, now)
     if step is None or loop.index in step.free():
@@ -348,7 +396,7 @@ _Proposal = Callable[[Context, object, object], "Form | None"]
 
 #: what may be said of an entry, and of a whole list, after one trip; the first that fits
 PROPOSALS: Final[Mapping[str, tuple[_Proposal, ...]]] = {
-    "entry": (_rest, _linear, _last),
+    "entry": (_rest, _turning, _linear, _last),
     "list": (_append, _runs, _slots),
 }
 
