@@ -61,6 +61,9 @@ def _judged(folder: Path, body: str, annotation: str = "") -> tuple[str, set[str
         # nothing is handed on, or the front end runs the loop
         ("for i in range(m):\n    s = 8\n    s = 0.5", False),
         (_loop("s = 8", "s = 0.5", "for i in pl.static_range(3):"), False),
+        # targets of an assignment are no reads of what an earlier loop has bound
+        ("for i in range(m):\n    s, t = i, 3\nfor i in range(m):\n    s, t = 3, i", False),
+        ("for i in range(m):\n    s, t = i, 3\nfor i in range(m):\n    a, b = s, i", True),
         # what is bound under a condition of the run, and what both branches bind
         ("s = 8\nif m > 3:\n    s = 16\nelse:\n    s = 4", False),
         ("if m + k > 30:\n    s = 8\nelse:\n    s = 4", False),

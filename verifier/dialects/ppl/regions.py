@@ -97,11 +97,18 @@ def _bound(body: Sequence[ir.Stmt], unrolled: Unrolled) -> Iterator[str]:
 
 
 def _names(target: ir.Expr) -> Iterator[str]:
+    return (name.id for name in _targets(target))
+
+
+def _targets(target: ir.Expr) -> Iterator[ir.Name]:
+    """The names that an assignment to a target binds: what it reads besides is in subscripts."""
     if isinstance(target, ir.Name):
-        yield target.id
+        yield target
     elif isinstance(target, (ir.TupleExpr, ir.ListExpr)):
         for each in target.elements:
-            yield from _names(each)
+            yield from _targets(each)
+    elif isinstance(target, ir.Starred):
+        yield from _targets(target.value)
 
 
 def _compare(
@@ -348,9 +355,14 @@ class _Names(Struct):
             self.half.pop(name, None)
 
     def _read(self, node: ir.Node) -> Iterator[ir.Name]:
-        targets = node.targets if isinstance(node, ir.Assign) else ()
+        targets: Sequence[ir.Expr] = ()
+        if isinstance(node, ir.Assign):
+            targets = node.targets
+        elif isinstance(node, ir.AnnAssign):
+            targets = (node.target,)
+        bound = [name for target in targets for name in _targets(target)]
         for each in ir.own((node,)):
-            if not isinstance(each, ir.Name) or each in targets:
+            if not isinstance(each, ir.Name) or each in bound:
                 continue
             if each.id in self.gone:
                 yield each
