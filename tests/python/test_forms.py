@@ -199,7 +199,12 @@ def test_numbers_that_come_round_from_any_start(
 
 
 def test_what_may_be_beyond_its_turns_is_not_taken_to_come_round() -> None:
-    for high, trip in ((2, lambda a: 1 - a), (3, lambda a: (a + 1) % 3), (None, lambda a: 1 - a)):
+    kinds: list[tuple[int | None, Callable[[E.Expr], E.Expr]]] = [
+        (2, lambda a: 1 - a),
+        (3, lambda a: (a + 1) % 3),
+        (None, lambda a: 1 - a),
+    ]
+    for high, trip in kinds:
         loop = context()
         start = E.symbol("s", 0, high)
         place = Place(loop.vm.heap.new(Scope({"a": start})).id, "a")
