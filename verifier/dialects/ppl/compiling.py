@@ -18,7 +18,7 @@ from verifier.dialects.ppl.binding_times import (
     Stage,
     annotated_constant,
 )
-from verifier.source import ir
+from verifier.source import ir, nodes
 from verifier.source.ir import Span
 from verifier.source.project import Module
 from verifier.symbolic import expr as E
@@ -370,7 +370,7 @@ def _function(vm: VM, module: Module, definition: ir.FunctionDef) -> ast.Functio
             (
                 node
                 for statement in module.syntax()
-                for node in ast.walk(statement)
+                for node in nodes.statements(statement)
                 if isinstance(node, ast.FunctionDef)
                 and (node.name, node.lineno) == (definition.name, definition.name_span.line)
             ),
@@ -382,13 +382,9 @@ def _function(vm: VM, module: Module, definition: ir.FunctionDef) -> ast.Functio
 
 def _expression(vm: VM, function: ast.FunctionDef, span: Span) -> ast.expr | None:
     """The expression at a place of a function."""
-    for node in ast.walk(function):
-        if isinstance(node, ast.expr) and (node.lineno, node.end_lineno) == (
-            span.line,
-            span.end_line,
-        ):
-            if (node.col_offset, node.end_col_offset) == (span.column, span.end_column):
-                return node
+    found = _expressions(vm, function).get((span.line, span.column, span.end_line, span.end_column))
+    if found is not None:
+        return found
     # columns count bytes there, and parentheses are part of an expression here
     try:
         node = _parsed(vm, span)
@@ -399,6 +395,22 @@ def _expression(vm: VM, function: ast.FunctionDef, span: Span) -> ast.expr | Non
             inner.lineno, inner.col_offset = span.line, span.column
             inner.end_lineno, inner.end_col_offset = span.end_line, span.end_column
     return node
+
+
+_Place = tuple[int, int, int | None, int | None]
+
+
+def _expressions(vm: VM, function: ast.FunctionDef) -> dict[_Place, ast.expr]:
+    """The expressions of a function by line and column of their beginnings and ends."""
+    key = ("expressions of", function)
+    if key not in vm.memo:
+        found: dict[_Place, ast.expr] = {}
+        for node in nodes.walk(function):
+            if isinstance(node, ast.expr):
+                ends = (node.end_lineno, node.end_col_offset)
+                found.setdefault((node.lineno, node.col_offset, *ends), node)
+        vm.memo[key] = found
+    return cast(dict[_Place, ast.expr], vm.memo[key])
 
 
 def _parsed(vm: VM, span: Span) -> ast.expr:

@@ -14,6 +14,7 @@ from verifier.dialects.descriptor import Misuse
 from verifier.hardware.capabilities import Capability
 from verifier.hardware.catalogue import Hardware
 from verifier.hardware.chips import CHIPS, Chip
+from verifier.source import nodes
 
 #: what the sizes of a grid count
 _COUNTED = ("group", "core")
@@ -82,7 +83,7 @@ def _launched(
 ) -> Iterator[tuple[ast.expr, Sequence[int | None]]]:
     """Every launch of a kernel in a file: what is said of the grid, and its sizes."""
     tree = ast.Module(body=list(statements), type_ignores=[])
-    for node in ast.walk(tree):
+    for node in nodes.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Subscript):
             launched = node.func.value
             name = launched.attr if isinstance(launched, ast.Attribute) else None
@@ -106,7 +107,7 @@ def _only_value(tree: ast.Module, name: str) -> int | None:
     """The number that all assignments of a name give to it, where nothing else binds it."""
     bound = plain = 0
     values: set[object] = set()
-    for node in ast.walk(tree):
+    for node in nodes.walk(tree):
         if isinstance(node, ast.Assign):
             mine = [t for t in node.targets if isinstance(t, ast.Name) and t.id == name]
             plain += len(mine)
