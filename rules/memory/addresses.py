@@ -97,22 +97,33 @@ def _meeting(first: Lifetime, second: Lifetime) -> Iterator[Check]:
         for point in sorted({*first.begins, *second.begins})
         if first.at(point) is not E.FALSE is not second.at(point)
     ]
-    sure = [p for p in points if first.surely(p) and second.surely(p)]
-    for part in dict.fromkeys((tuple(sure), tuple(points))):
-        there = E.or_(*(_there(first, second, point) for point in part))
+    sure = E.or_(*_overwritten(first, second), *_overwritten(second, first))
+    maybe = E.or_(*(_there(first, second, point) for point in points))
+    for there in dict.fromkeys((sure, maybe)):
         if there is E.FALSE:
             continue
         yield replace(
             found,
             given=(*given, there),
-            exact=len(part) == len(sure),
-            reason="" if len(part) == len(sure) else "how long the tiles live is not known exactly",
+            exact=there is sure,
+            reason="" if there is sure else "how long the tiles live is not known exactly",
         )
 
 
 def _there(first: Lifetime, second: Lifetime, point: int) -> Bool:
     """When two tensors are there at one point."""
     return E.and_(*(E.and_(life.at(point), life.held(point)) for life in (first, second)))
+
+
+def _overwritten(kept: Lifetime, other: Lifetime) -> Iterator[Bool]:
+    """When it is certain that a write to one comes while what the other holds is still to be read.
+
+    A tensor that is written anew in each trip of a loop is free between its last read in one and
+    its first write in the next: others may lie there until then.
+    """
+    for point in sorted(other.filled):
+        if kept.at(point) is not E.FALSE is not other.at(point):
+            yield E.and_(kept.at(point), kept.needed(point), other.at(point), other.written(point))
 
 
 def _different(first: Lifetime, second: Lifetime) -> Bool:

@@ -14,7 +14,16 @@ from verifier.executor.access import NotConcreteError, locate, truth
 from verifier.executor.findings import UnsupportedError
 from verifier.executor.flow import Flow, Steps
 from verifier.executor.footprints import Lost
-from verifier.executor.memory import CONTENTS, NOTHING, PART, SUM, Bound, ConcreteStorage, Memory
+from verifier.executor.memory import (
+    CONTENTS,
+    NOTHING,
+    PART,
+    SUM,
+    USED,
+    Bound,
+    ConcreteStorage,
+    Memory,
+)
 from verifier.executor.offsets import present
 from verifier.executor.regions import Gather, Geometry, positions_of
 from verifier.executor.semantics.casts import NUMPY
@@ -448,6 +457,9 @@ def perform(machine: ConcreteMachine, steps: Steps, bounds: dict[str, Bound]) ->
     lost = _undefined(machine, steps, bounds)
     lost = _check_sums(machine, steps, bounds, lost)
     if steps.used:
+        for role in steps.writes:
+            if _renews(steps, bounds, role):
+                bounds[role].memory.life = None
         machine.touch(*(bounds[role].memory for role in steps.used))
     for role in steps.consumed:
         found = bounds[role]
@@ -464,6 +476,21 @@ def perform(machine: ConcreteMachine, steps: Steps, bounds: dict[str, Bound]) ->
         lost.done()
     for role in steps.started:
         _started(bounds[role], steps)
+
+
+def _renews(steps: Steps, bounds: dict[str, Bound], role: str) -> bool:
+    """Whether nobody needs any longer what a tile placed by hand held: all is written anew."""
+    memory, place = bounds[role].memory, bounds[role].place
+    template = memory.template
+    if (
+        memory.life is None
+        or not (template.prototype.placed or template.address)
+        or role in steps.reads
+    ):
+        return False
+    if place != template.whole or steps.written(bounds, role).mask is not None:
+        return False
+    return role not in steps.sums or memory.content.every in (NOTHING, USED)
 
 
 def _compute(machine: ConcreteMachine, steps: Steps, bounds: dict[str, Bound]) -> None:

@@ -297,7 +297,8 @@ class Declared(Struct, frozen=True):
 
 
 class Life(Struct):
-    """From the first to the last use of an on-chip tensor, in operations.
+    """From the first to the last use of an on-chip tensor, in operations: of one placed by hand, of
+    what it holds until all of it is written anew.
 
     ``storage`` may be that of another tensor of the same shape, dtype and place; ``name`` and
     ``span`` are its own.

@@ -10,10 +10,12 @@ import msgspec
 from msgspec import Struct
 
 from verifier.symbolic import expr as E
+from verifier.symbolic.effects import Effect
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.memory.index import Access, Index, Uses
-from verifier.symbolic.memory.presence import Touch, Turn, held, in_any_trip
+from verifier.symbolic.memory.presence import Touch, Turn, held, in_any_trip, needed
 from verifier.symbolic.tensors import Loop, LoopKind, Storage
+from verifier.symbolic.views.common import is_whole
 
 #: by the loops around a site: the iteration whose tensor an access names; None: no particular one
 Named: TypeAlias = tuple[Expr | None, ...]
@@ -58,6 +60,10 @@ class Lifetime:
     certain: int = -1
     #: of one tensor: all that is done to it; of several it is only known until when
     touches: tuple[Touch, ...] = ()
+    #: of one that is named: all that is done to it, where its first use may not be its own
+    done: tuple[Touch, ...] = ()
+    #: of several: whether one may be written anew when nobody needs any longer what it holds
+    renewed: bool = False
     #: that there is such a tensor
     needs: Bool = E.TRUE
     #: the iterations that made it, where they are not those that go on
@@ -105,6 +111,29 @@ class Lifetime:
             self._found[place] = known
         return known
 
+    @property
+    def filled(self) -> set[int]:
+        """Points at which it is written to."""
+        known = self.touches or self.done
+        filling = {touch.order for touch in known if touch.writes and not touch.elsewhere}
+        return filling if known else {self.first}
+
+    def written(self, point: int) -> Bool:
+        """When it is certain that it is written to at a point of :attr:`filled`."""
+        known = self.touches or self.done
+        if not known:
+            return E.truth(point == self.first <= self.certain)
+        here = (x.path for x in known if x.order == point and x.writes and not x.elsewhere)
+        return E.and_(self.needs, E.or_(*here))
+
+    def needed(self, point: int) -> Bool:
+        """When it is certain, given :meth:`at`, that what it holds then is read later."""
+        again = not self.first <= point <= self.last
+        known = self.touches or self.done
+        if known:
+            return E.and_(self.needs, needed(known, point, again=again))
+        return E.truth(point <= self.certain and not (self.renewed or again))
+
     def certain_to(self, end: int) -> int:
         """Until when it is certain to live if it lives until ``end``, as certainly as before."""
         return end if self.certain >= self.end else self.certain
@@ -130,8 +159,7 @@ def lifetime(table: Index, uses: Uses, named: Named = ()) -> Lifetime:
     storage = uses.storage
     accesses = uses.all
     told = any(number is not None for number in named)
-    orders = [access.order for access in accesses]
-    once = min(orders, default=storage.order), max(orders, default=storage.order)
+    once = _ends(accesses, storage.order)
     span = Span(*once)
     around = loops_around(accesses, storage.loops)
     turns = {id(loop): turn_of(table, uses, accesses, loop) for loop in around}
@@ -163,6 +191,7 @@ def lifetime(table: Index, uses: Uses, named: Named = ()) -> Lifetime:
             most = _apart(ages, accesses, oldest, span.start)
             if most:
                 together.append(Together(loop, most))
+    done = () if together else _touches(storage, accesses, turns)
     return Lifetime(
         storage,
         span.start,
@@ -173,8 +202,25 @@ def lifetime(table: Index, uses: Uses, named: Named = ()) -> Lifetime:
         together=_of_pairs(together, storage, accesses),
         named=named,
         certain=_last_for_certain(storage, accesses, around, span.end) if exact else -1,
-        touches=() if together or told else _touches(storage, accesses, turns),
+        touches=() if told else done,
+        done=done if told else (),
+        renewed=_renewed(uses, turns),
     )
+
+
+def _ends(accesses: list[Access], made: int) -> tuple[int, int]:
+    """The first and the last use; of what is not used, where it is made."""
+    orders = [access.order for access in accesses]
+    return min(orders, default=made), max(orders, default=made)
+
+
+def _renewed(uses: Uses, turns: Mapping[int, Turn]) -> bool:
+    """Whether a write may come behind a read, in one trip of the loops or in a later one."""
+    first = min((access.order for access in uses.reads), default=None)
+    if first is None:
+        return True
+    late = any(access.order > first and not access.operation.adds for access in uses.writes)
+    return late or any(turn.written for turn in turns.values())
 
 
 def _of_pairs(
@@ -228,8 +274,24 @@ def _touches(
         if not inside and not own.isdisjoint(path.free()):
             return ()  # it is of the last iteration
         around = (turns.get(id(loop)) for loop in access.operation.loops)
-        out.append(Touch(access.order, path, tuple(turn for turn in around if turn is not None)))
+        turning = tuple(turn for turn in around if turn is not None)
+        out.append(touch_of(access, access.order, path, turning))
     return tuple(out)
+
+
+def touch_of(access: Access, order: int, path: Bool, turns: tuple[Turn, ...]) -> Touch:
+    """An access as what is done to its tensor; a sum reads what it adds to."""
+    effect = access.operation.effect
+    writes = any(view is access.view for _, view in access.operation.writes)
+    return Touch(
+        order,
+        path,
+        turns,
+        writes=writes,
+        reads=not writes or effect is Effect.ADDS,
+        renews=writes and effect is not Effect.ADDS,
+        whole=writes and effect is Effect.SETS and is_whole(access.view),
+    )
 
 
 class Span(Struct):

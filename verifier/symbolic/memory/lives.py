@@ -21,6 +21,7 @@ from verifier.symbolic.memory.lifetime import (
     age_term,
     lifetime,
     loops_around,
+    touch_of,
     turn_of,
 )
 from verifier.symbolic.memory.presence import Touch, Turn, in_any_trip
@@ -124,7 +125,18 @@ class _Ages(Struct, frozen=True):
     def _elsewhere(self, each: _Aged, order: int, index: Expr, *facts: Bool) -> Touch:
         """An access that comes in another trip, or on the other side of the loop's end."""
         path = E.and_(self._path(each, index), *facts)
-        return Touch(order, in_any_trip(path, self._around(each)))
+        touch = touch_of(each.access, order, in_any_trip(path, self._around(each)), ())
+        elsewhere = order != each.access.order
+        reads = touch.reads and not (elsewhere and self._renewed(each))
+        return replace(touch, reads=reads, elsewhere=elsewhere)
+
+    def _renewed(self, each: _Aged) -> bool:
+        """Whether, since its tensor was made, a write may have come right before an access."""
+        return any(
+            (other.age, other.access.order) < (each.age, each.access.order)
+            for other in self.accesses
+            if other.inside and other.age and other.access in self.uses.writes
+        )
 
     def _during(self, age: int) -> Lifetime:
         """The tensor of so many iterations ago, while the loop goes on."""
@@ -139,7 +151,9 @@ class _Ages(Struct, frozen=True):
                 meant = E.eq(now - age, trips - 1 - each.age)
                 touches.append(self._elsewhere(each, order, now, meant))
             elif each.age == age:
-                touches.append(Touch(order, self._path(each, now), self._around(each)))
+                touches.append(
+                    touch_of(each.access, order, self._path(each, now), self._around(each))
+                )
             elif each.age < age:
                 touches.append(self._elsewhere(each, first - 1, now - (age - each.age)))
             else:
@@ -159,7 +173,8 @@ class _Ages(Struct, frozen=True):
         for each in self.accesses:
             if not each.inside and each.age == age:
                 path = self._path(each, self.loop.index)
-                touches.append(Touch(each.access.order, path, self._around(each)))
+                order = each.access.order
+                touches.append(touch_of(each.access, order, path, self._around(each)))
             elif each.inside and each.age <= age:
                 then = trips - 1 - (age - each.age)
                 touches.append(self._elsewhere(each, last + 1, then))

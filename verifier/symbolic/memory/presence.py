@@ -33,11 +33,21 @@ class Turn(Struct, frozen=True):
 
 
 class Touch(Struct, frozen=True):
-    """A read or a write. ``path``: when its branch is taken; ``turns``: outermost first."""
+    """A read or a write. ``path``: when its branch is taken; ``turns``: outermost first.
+
+    ``writes``: it leaves something there; ``reads``: it takes what an earlier write left;
+    ``renews``: it may do without that, of all there is if it is ``whole``. ``elsewhere``: it comes
+    before or behind the iteration that is spoken of, and ``order`` says no more than that.
+    """
 
     order: int
     path: Bool
     turns: tuple[Turn, ...] = ()
+    writes: bool = False
+    reads: bool = False
+    renews: bool = False
+    whole: bool = False
+    elsewhere: bool = False
 
     def seen_from(self, point: int) -> tuple[int, ...]:
         """Where a point lies, seen from it: points of one place are alike to :func:`held`."""
@@ -61,6 +71,54 @@ def held(touches: Sequence[Touch], point: int, *, again: bool = False) -> Bool:
     earlier = E.or_(*(c for touch in touches for c in _comes(touch, point, -1, again)))
     later = E.or_(*(c for touch in touches for c in _comes(touch, point, 1, again)))
     return E.and_(earlier, later)
+
+
+def needed(touches: Sequence[Touch], point: int, *, again: bool = False) -> Bool:
+    """When it is certain that a tensor holds something at a point that is read later.
+
+    As :func:`held`, but from a write to a read, with nothing between them that may write it anew.
+    """
+    written = (touch for touch in touches if touch.writes)
+    earlier = E.or_(*(c for touch in written for c in _comes(touch, point, -1, again)))
+    later: list[Bool] = []
+    for touch in touches:
+        if not touch.reads:
+            continue
+        shared = [turn for turn in touch.turns if turn.contains(point)]
+        deeper = touch.turns[len(shared) :]
+        if touch.order >= point and not _renewed(touches, point, touch):
+            later.append(in_any_trip(touch.path, deeper))
+        for k, turn in enumerate(shared):
+            if not _renewed_by(touches, point, touch, turn):
+                rest = (*shared[k + 1 :], *deeper)
+                later.append(in_any_trip(touch.path, rest, turn, 1, again))
+    return E.and_(earlier, E.or_(*later))
+
+
+def _renewed(touches: Sequence[Touch], point: int, read: Touch) -> bool:
+    """Whether a write may come between a point and a read behind it, in one trip of the loops
+    around both. What nobody has read yet is still being written part by part."""
+    taken = any(touch.reads and touch.order < point for touch in touches)
+    around = {id(turn.loop) for turn in read.turns}
+    return any(
+        touch.renews
+        and (touch.whole or taken)
+        and (
+            point < touch.order < read.order
+            or any(turn.contains(point) and id(turn.loop) not in around for turn in touch.turns)
+        )
+        for touch in touches
+    )
+
+
+def _renewed_by(touches: Sequence[Touch], point: int, read: Touch, turn: Turn) -> bool:
+    """Whether a write may come between a point and a read in a later trip of a loop around both."""
+    return any(
+        touch.renews
+        and (touch.order > point or touch.order < read.order)
+        and any(own.loop is turn.loop for own in touch.turns)
+        for touch in touches
+    )
 
 
 def _comes(touch: Touch, point: int, side: int, again: bool) -> Iterator[Bool]:
