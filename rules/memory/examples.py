@@ -181,6 +181,11 @@ def gram(left, right):
 
 TAIL_PASSING: Final = TAIL_FAILING.replace("and depth >= 128\n", "and depth % 128 == 0\n")
 
+# ----------------------------------------------------------------- lost-product
+
+LOST_PASSING: Final = TAIL_PASSING.replace("moving=b)", "moving=b, accumulate=k > 0)")
+LOST_FAILING: Final = LOST_PASSING.replace("accumulate=k > 0", "accumulate=False")
+
 # ----------------------------------------------------------------- input-part-skipped
 
 SKIPPED_PASSING: Final = """\

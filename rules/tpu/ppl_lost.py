@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from rules.memory.cases import contains, same_elements
+from rules.memory.cases import contains
+from rules.memory.overwritten import repeats
 from rules.memory.words import subject
 from rules.tpu.ppl_kit import declare, elementwise, function, is_device
 from rules.tpu.ppl_rounds import lost_rounds
@@ -20,7 +21,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.checks import Check, Note
 from verifier.symbolic.memory.events import Followed
 from verifier.symbolic.memory.index import Access, Uses, index, tensor
-from verifier.symbolic.trace import Operation, Trace
+from verifier.symbolic.trace import Trace
 
 
 def lost_results(trace: Trace, chip: Chip) -> Iterable[Check]:
@@ -84,7 +85,7 @@ def _lost(write: Access, uses: Uses, trace: Trace) -> Check | None:
     certain = all(id(condition) in held for condition in (*later.path, *later.given))
     if not certain or later.loops != write.loops or tensor(later.view) != tensor(write.view):
         return None
-    if not contains(later.view, write.view) or _again(write.operation, later.operation, trace):
+    if not contains(later.view, write.view) or repeats(write.operation, later.operation, trace):
         return None
     name = write.view.storage.name
     return Check(
@@ -100,30 +101,6 @@ def _lost(write: Access, uses: Uses, trace: Trace) -> Check | None:
         path=write.path,
         order=write.order,
     )
-
-
-def _again(first: Operation, second: Operation, trace: Trace) -> bool:
-    """Whether the very same is done twice, of the same data."""
-    if first.name != second.name or len(first.reads) != len(second.reads):
-        return False
-    plain = [
-        {role: given.value for role, given in op.operands.items() if given.view is None}
-        for op in (first, second)
-    ]
-    if plain[0] != plain[1]:
-        return False
-    pairs: Iterator[bool] = (
-        role == other
-        and tensor(one) == tensor(two)
-        and one.storage is two.storage
-        and same_elements(one, two) is not None
-        for (role, one), (other, two) in zip(first.reads, second.reads, strict=True)
-    )
-    if not all(pairs):
-        return False
-    sources = {id(view.storage) for _, view in first.reads}
-    between = (op for op in trace.operations if first.order < op.order < second.order)
-    return not any(id(view.storage) in sources for op in between for _, view in op.writes)
 
 
 declare(

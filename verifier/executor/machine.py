@@ -40,6 +40,7 @@ from verifier.symbolic.memory.events import (
     Issued,
     Life,
     Origin,
+    Overwritten,
     Returned,
     Stored,
     Stretch,
@@ -67,7 +68,7 @@ TRACED: Final = 100
 
 #: what shows only where it is known which elements were written, and which sums were begun
 TRACKED_EVENTS: Final = frozenset({UndefinedRead, UndefinedLanes, Returned, Filled, Added})
-_SUM_EVENTS: Final = frozenset({UndefinedRead, Added})
+_SUM_EVENTS: Final = frozenset({UndefinedRead, Added, Overwritten})
 #: operations until a run is looked at for the first time
 _PROBED: Final = 16
 _NEVER: Final = 1 << 62

@@ -21,6 +21,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.memory.content import Content
 from verifier.symbolic.memory.events import Life
 from verifier.symbolic.tensors import DType, Storage, StorageKind, View
+from verifier.symbolic.trace import Operation
 
 Array = NDArray[Any]
 
@@ -149,6 +150,7 @@ class Memory:
         "lost",
         "marks",
         "name",
+        "product",
         "raw",
         "regions",
         "span",
@@ -190,6 +192,8 @@ class Memory:
         self.written = False
         #: whether anything but a matmul wrote to it (PSUM)
         self.writer = ""
+        #: the last operation of the Tensor Engine that wrote to it (PSUM)
+        self.product: Operation | None = None
         self.untracked = False
         self.unit = template.itemsize
 

@@ -39,7 +39,7 @@ from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.instruction import Trait
 from verifier.symbolic.memory.content import skips, written
 from verifier.symbolic.memory.deciding import AN_INDEX
-from verifier.symbolic.memory.events import Added, Awaited, Outside, UndefinedRead
+from verifier.symbolic.memory.events import Added, Awaited, Outside, Overwritten, UndefinedRead
 from verifier.symbolic.memory.index import sums_by_operator
 from verifier.symbolic.roles import INDEX, Takes
 from verifier.symbolic.tensors import Operand, Storage, StorageKind, View
@@ -475,6 +475,7 @@ def perform(machine: ConcreteMachine, steps: Steps, bounds: dict[str, Bound]) ->
     if lost is not None:
         lost.done()
     for role in steps.started:
+        _check_lost(machine, steps, bounds[role])
         _started(bounds[role], steps)
 
 
@@ -668,8 +669,17 @@ def _check_sum(machine: ConcreteMachine, steps: Steps, found: Bound) -> None:
             steps.fine.add(int(number))
 
 
+def _check_lost(machine: ConcreteMachine, steps: Steps, found: Bound) -> None:
+    """What a write into PSUM overwrites: a product that nothing has read."""
+    made = found.memory.product
+    if made is not None and steps.resets and found.memory.content.at(found.place) == SUM:
+        machine.meet(Overwritten(made, found.memory.storage, steps.operation.span))
+
+
 def _started(found: Bound, steps: Steps) -> None:
     memory = found.memory
+    if steps.tensor:
+        memory.product = steps.operation
     if not steps.tensor:
         memory.writer = steps.operation.name.rpartition(".")[2]
         memory.content.put(found.place, steps.holds)

@@ -106,6 +106,15 @@ class Added(Struct, frozen=True):
     writer: str
 
 
+class Overwritten(Struct, frozen=True):
+    """What a multiplication of ``operation`` has made is gone, and nothing has read any of it: all
+    of it is overwritten, at ``span``, by something else."""
+
+    operation: Operation
+    storage: Storage
+    span: Span
+
+
 class Accumulated(Struct, frozen=True):
     """A call that uses accumulators of its engine in some lane where they hold ``held``.
 
