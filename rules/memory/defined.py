@@ -36,7 +36,16 @@ from rules.memory.cases import (
 )
 from rules.memory.formulas import Ranges, cases, demands_of, no_later, size, widened
 from rules.memory.order import behind_barrier, waits
-from rules.memory.reading import Read, Seen, Write, destination, index_of, place_in, regions
+from rules.memory.reading import (
+    Read,
+    Seen,
+    Write,
+    destination,
+    index_of,
+    is_free,
+    place_in,
+    regions,
+)
 from rules.memory.registers import accumulating
 from rules.memory.ways import Way, Ways
 from verifier.hardware.memories import Buffer
@@ -465,7 +474,8 @@ class _Definition(Struct):
         if storage.initialised or storage.kind in (StorageKind.INPUT, StorageKind.CONSTANT):
             return E.TRUE, True, None
         complete = [write for write in self._writes if not write.partial]
-        partial = next((write.access for write in self._writes if write.partial), None)
+        data = (write for write in self._writes if write.partial)
+        partial = next((w.access for w in data if not is_free(w, self.flow.table)), None)
         if any(self._wrote(write) is E.TRUE for write in complete):
             return E.TRUE, True, None
         if not complete:

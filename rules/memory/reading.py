@@ -100,6 +100,41 @@ def regions(access: Access) -> Iterator[Write]:
         yield Write(narrowed(access, when, where), partial, picked=partial and when is not None)
 
 
+def is_free(write: Write, table: Table) -> bool:
+    """Whether what the caller gives picks what is written, once: it may leave out any of it.
+
+    A condition that the kernel makes itself may be such that all of it is written, and conditions
+    of several writes may add up to that.
+    """
+    access = write.access
+    operation, storage = access.operation, access.view.storage
+    footprint = operation.instruction.footprint if operation.instruction is not None else None
+    if not write.picked or footprint is None or access.loops != storage.loops:
+        return False
+    if not any(entry.keeps for entry in footprint.writes_of(access.role)):
+        return False
+    others = (w for w in table.uses(storage).writes if w.operation is not operation)
+    if any(part.partial for other in others for part in regions(other)):
+        return False
+    deciding = {entry.role for entry in footprint.reads if isinstance(entry.fate, Decides)}
+    views = [view for role, view in operation.reads if role in deciding]
+    return bool(views) and all(_is_given(view, table) for view in views)
+
+
+def _is_given(view: View, table: Table) -> bool:
+    """Whether it is moved from an input, and nothing else is written to it."""
+    if view.storage.kind is StorageKind.INPUT:
+        return not table.uses(view.storage).writes
+    writes = table.uses(view.storage).writes
+    if len(writes) != 1 or len(writes[0].operation.reads) != 1:
+        return False
+    [(_, source)] = writes[0].operation.reads
+    instruction = writes[0].operation.instruction
+    entries = instruction.footprint.reads if instruction is not None else ()
+    moved = all(isinstance(entry.fate, Carried) and entry.fate.moved for entry in entries)
+    return bool(entries) and moved and source.storage.kind is StorageKind.INPUT
+
+
 class Seen:
     """Which storages the caller sees, and what the reads of a trace are because of that."""
 

@@ -70,8 +70,6 @@ class Row(NamedTuple):
     api: str = "0.5"
     target: str = "trn2"
     before: str = ""
-    #: what the kernel that breaks it does is not wrong for all data, so it is only not verified
-    open: bool = False
     #: on how many cores both are launched
     cores: int = 1
 

@@ -299,7 +299,7 @@ SELECTIONS: Final = (
         "nisa.tensor_copy_predicated(dst=r, src=a_t, predicate=p_t)",
         _PREDICATE,
         "0.5",
-    )._replace(open=True),
+    ),
 )
 
 SEARCHES: Final = (

@@ -93,7 +93,8 @@ def command(
 
     The kernel's file is executed, in a process of its own.
 
-    Exit status: 0 the run is clean, 1 it breaks a rule, 2 bad usage or a kernel that cannot be run.
+    Exit status: 0 no errors (there may be warnings), 1 it breaks a rule whose breach is an error,
+    2 bad usage or a kernel that cannot be run.
     """
     from verifier.executor.protocol import Request
     from verifier.executor.runner import run
