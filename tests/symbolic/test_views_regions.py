@@ -17,7 +17,7 @@ from verifier.symbolic.expr import Bool, Expr, Sym
 from verifier.symbolic.regions import coverage, exists, point, same_frame
 from verifier.symbolic.tensors import DType, View
 from verifier.symbolic.units import parts, unit_of
-from verifier.symbolic.values import IndexMask, SliceValue
+from verifier.symbolic.values import DynamicSlice, IndexMask, SliceValue
 
 from .views_support import SPAN, Recorder
 
@@ -203,7 +203,7 @@ def test_multiples_of_sizes_have_bounds() -> None:
     n, size = E.symbol("n", 1), E.symbol("size", 1)
     i, index = loop("i")
     a = machine.allocate("a", (size,), "float32", Buffer.HBM)
-    tile = sub(machine, a, sl(0, E.minimum(size, n - index * size)))
+    tile = sub(machine, a, DynamicSlice(E.const(0), E.minimum(size, n - index * size)))
     sizes = itertools.product(range(1, 9), range(1, 5))
     envs = [{"n": n, "size": size} for n, size in sizes]
     for trips in (E.ceildiv(n, size), n // size, n):

@@ -17,16 +17,12 @@ from verifier.symbolic.instruction import Trait
 from verifier.symbolic.python.entry import Run
 from verifier.symbolic.python.loops import is_short
 
-#: families of what a generic trip may leave open: what memory holds, and from which end an index
-#: counts
-_OF_TRIPS: Final = ("memory", "views")
-
 #: operations that all trips together may come to
 _MOST: Final = 512
 
 
 def is_worth_it(run: Run, verdicts: Iterable[Verdict]) -> bool:
-    """Whether all that is open is a matter of single trips, and loops can go trip by trip."""
+    """Whether all that is open is what memory holds, and loops can go trip by trip."""
     opened = _opened(verdicts)
     if run.late or not opened or not all(_finds_as_much(rule) for rule in opened.values()):
         return False
@@ -45,7 +41,7 @@ def is_worth_it(run: Run, verdicts: Iterable[Verdict]) -> bool:
 
 def _finds_as_much(rule: Rule) -> bool:
     """Whether it finds as much where loops go trip by trip."""
-    return rule.family in _OF_TRIPS and rule.of_loops is None
+    return rule.family == "memory" and rule.of_loops is None
 
 
 def _opened(verdicts: Iterable[Verdict]) -> dict[str, Rule]:

@@ -80,4 +80,3 @@ class Details(TypedDict, total=False):
     severity: str | None
     exact: bool
     reason: str
-    required: Bool

@@ -261,8 +261,7 @@ class Bound(Struct, frozen=True):
     """A check that waits for the mask of the call that uses a view (Beta 1 index arrays).
 
     ``predicate`` must hold for every element of the view that the mask lets through; it speaks of
-    the view's axis symbols. ``text``, ``message`` and ``required`` are as in a check; ``reason``:
-    the predicate is stronger than what is required.
+    the view's axis symbols. ``text`` and ``message`` are as in a check.
     """
 
     rule: str
@@ -272,8 +271,6 @@ class Bound(Struct, frozen=True):
     message: str
     facts: tuple[str, ...]
     values: tuple[tuple[str, Expr], ...] = ()
-    required: Bool = TRUE
-    reason: str = ""
 
 
 class Held(Struct, frozen=True, eq=False):

@@ -29,8 +29,6 @@ from verifier.symbolic.views.common import (
 BOUNDS_RULE = "slice-bounds"
 METHOD_RULE = "view-precondition"
 
-_FROM_THE_END = "an index below 0 counts from the end, and it is not followed which ones do"
-
 
 def subscript(
     machine: Machine,
@@ -200,9 +198,9 @@ class _Basic(Struct):
         index = self._static(item, dim)
         if index is None:
             return None, None, E.const(1)
-        index = self.from_end(index, axis.size)
-        self._check_index(dim, axis.size, index)
-        return index, None, E.const(1)
+        place = self.from_end(index, axis.size)
+        self._check_index(dim, axis.size, place, index)
+        return place, None, E.const(1)
 
     def _slice(
         self, item: SliceValue, dim: int, axis: Axis
@@ -265,33 +263,28 @@ class _Basic(Struct):
             self.machine.approximate(LedgerKind.OPAQUE, text, self.span)
         return found
 
-    def _either_end(self, index: Expr, size: Expr) -> Expr | None:
-        """What an index counts from the start if it may be negative, which counts from the end.
-
-        None: it is not; or the compiler of Beta 1 counts all from the start, as it knows of loops
-        but not of their trips; or a method is called, which takes no negative ones (NKI-X07). What
-        the device knows only counts from the start, too.
-        """
-        if self.facts:
-            return None
-        held = {each.symbol for each in (*self.view.held, *self.held)}
-        lo, _ = E.bounds(index)
-        known = index.is_const or (lo is not None and lo >= 0)
-        if known or self.generation == "beta1" or not held.isdisjoint(index.free()):
-            return None
-        return E.ite(E.lt(index, 0), index + size, index)
-
     def from_end(self, index: Expr, size: Expr) -> Expr:
-        """Negative indices count from the end; an index of unknown sign is not negative."""
+        """What an index counts from the start: negative ones count from the end."""
         if index.is_const:
             return index + size if index.const < 0 else index
         lo, hi = E.bounds(index)
         if lo is not None and lo >= 0:
             return index
-        negative = hi is not None and hi < 0
-        if negative or self.machine.decide(E.lt(index, 0)) is True:
-            return index + size
-        return index
+        negative = E.lt(index, 0)
+        known = True if hi is not None and hi < 0 else self.machine.decide(negative)
+        if known is None and self._may_be_either(index):
+            return E.ite(negative, index + size, index)
+        return index + size if known else index
+
+    def _may_be_either(self, index: Expr) -> bool:
+        """Whether an index that may be negative counts from the end where it is.
+
+        The compiler of Beta 1 counts all from the start, as it knows of loops but not of their
+        trips; a method takes no negative ones (NKI-X07); and what only the device knows counts
+        from the start, too.
+        """
+        held = {each.symbol for each in (*self.view.held, *self.held)}
+        return self.generation != "beta1" and not self.facts and held.isdisjoint(index.free())
 
     # -- obligations ---------------------------------------------------------------------
 
@@ -299,21 +292,21 @@ class _Basic(Struct):
         """Raise a check, or leave it to whoever uses the view if it depends on a register."""
         ask(self.machine, (*self.view.held, *self.held), bound, self.bounds)
 
-    def _check_index(self, dim: int, size: Expr, index: Expr) -> None:
-        low, high = _split(E.ge(index, 0)), _split(E.lt(index, size))
+    def _check_index(self, dim: int, size: Expr, place: Expr, index: Expr) -> None:
+        low, high = _split(E.ge(place, 0)), _split(E.lt(place, size))
+        text = _bounds_text(place, low, f"{operand(place)} < {operand(size)}")
+        if place is not index and place is not index + size:
+            low, high, place = E.ge(index + size, 0), _split(E.lt(index, size)), index
+            text = f"{operand(-size)} <= {operand(index)} and {operand(index)} < {operand(size)}"
         bound = Bound(
             BOUNDS_RULE,
             E.and_(low, high),
             self.span,
-            _bounds_text(index, low, f"{operand(index)} < {operand(size)}"),
+            text,
             f"index is outside dimension {dim} of `{self.view.name}`",
             facts=("NKI-X07", "NKI-X09", *self.facts),
-            values=(("index", index), ("size", size)),
+            values=(("index", place), ("size", size)),
         )
-        at = self._either_end(index, size)
-        if at is not None and low is not TRUE:
-            legal = E.and_(E.ge(at, 0), E.lt(at, size))
-            bound = replace(bound, required=legal, reason=_FROM_THE_END)
         self._check(bound)
 
     def _check_range(self, dim: int, size: Expr, start: Expr, stop: Expr) -> None:
@@ -328,12 +321,6 @@ class _Basic(Struct):
                 facts=("NKI-X06", "NKI-X09", *self.facts),
                 values=(("start", start), ("stop", stop), ("size", size)),
             )
-            at = self._either_end(start, size)
-            if at is not None and low is not TRUE:
-                end = self._either_end(stop, size)
-                end = stop if end is None else end
-                legal = E.and_(E.ge(at, 0), E.le(end, size), E.lt(at, end))
-                bound = replace(bound, required=legal, reason=_FROM_THE_END)
             self._check(bound)
         order = _split(E.lt(start, stop))
         if order is not TRUE:

@@ -374,9 +374,6 @@ def ask(machine: Machine, held: Sequence[Held], bound: Bound, waiting: list[Boun
         bound.message,
         facts=bound.facts,
         values=bound.values,
-        exact=not bound.reason,
-        reason=bound.reason,
-        required=bound.required,
     )
 
 

@@ -5,7 +5,7 @@ What an operator, an attribute or a method of a tensor means is the dialect's to
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from verifier.source.ir import Span
@@ -35,6 +35,7 @@ from verifier.symbolic.values import (
     PendingAdd,
     RankGroups,
     Register,
+    SliceValue,
     places,
 )
 from verifier.symbolic.views import (
@@ -47,6 +48,22 @@ from verifier.symbolic.views import (
 
 #: values that no tensor equals, whatever the dialect says of `==`
 _OTHER: Final = (str, bytes, tuple)
+
+
+def _depends(item: object) -> tuple[Guarded, Callable[[object], object]] | None:
+    """What of an index depends on the path, and the index with a value of it."""
+    if isinstance(item, Guarded):
+        return item, lambda value: value
+    if not isinstance(item, SliceValue):
+        return None
+    start, stop, step = item.start, item.stop, item.step
+    if isinstance(start, Guarded):
+        return start, lambda value: SliceValue(value, stop, step)
+    if isinstance(stop, Guarded):
+        return stop, lambda value: SliceValue(start, value, step)
+    if isinstance(step, Guarded):
+        return step, lambda value: SliceValue(start, stop, value)
+    return None
 
 
 class TensorKind(Kind[VM]):
@@ -81,13 +98,13 @@ class TensorKind(Kind[VM]):
         return self._part(vm, self._view(vm, value, span, index), index, span)
 
     def _part(self, vm: VM, view: View, index: object, span: Span) -> object:
-        """``view[index]``; each item of a tuple may depend on the path."""
-        items = index if isinstance(index, tuple) else ()
-        at = next((k for k, x in enumerate(items) if isinstance(x, Guarded)), None)
-        if at is not None:
+        """``view[index]``; each item, and each end of a slice, may depend on the path."""
+        items = index if isinstance(index, tuple) else (index,)
+        found = next(((k, end) for k, item in enumerate(items) if (end := _depends(item))), None)
+        if found is not None:
+            at, (given, put) = found
             return vm.each(
-                items[at],
-                lambda x: self._part(vm, view, (*items[:at], x, *items[at + 1 :]), span),
+                given, lambda x: self._part(vm, view, (*items[:at], put(x), *items[at + 1 :]), span)
             )
         if absent.depends(index):
             return Missing(f"a part of `{view.name}`", api=True, part_of=view)
