@@ -57,7 +57,7 @@ def test_it_counts_from_the_end(
 ) -> None:
     path = tmp_path / "kernels.py"
     path.write_text(HEAD.format(shape=shape, default=default) + body + "    return out\n")
-    result = analyze_file(FileRequest(path, "kernels.py"))
+    result = analyze_file(FileRequest(str(path), ("kernels.py",)))
     assert [kernel.status for kernel in result.kernels] == [status]
     (said,) = (kernel.precondition for kernel in result.kernels)
     assert said is not None and said.text == text
