@@ -170,6 +170,9 @@ class Rule(Struct, frozen=True):
     of_loops: Callable[[Trace], bool] | None = None
     #: of a tensor: what becomes of a result decides, so that it is judged when a run has ended
     by_use: bool = False
+    #: what breaks it is the target alone: where nobody has named one it is a warning, as nothing
+    #: says that the kernel is for the one that is taken then
+    of_target: bool = False
     #: needs no inputs: functions that no kernel reaches are judged, too
     unreached: bool = False
 

@@ -169,16 +169,29 @@ class DialectDescriptor(Struct, frozen=True, kw_only=True):
         keywords: Mapping[str, object],
         grid: Sequence[int],
     ) -> tuple[Hardware, ...]:
-        """What a kernel is judged for, the first one first: what is ``asked`` for and runs it, else
-        what its decorator names, what its file shows that it is meant for, or the default.
+        """What a kernel is judged for, the first one first: what is named (:meth:`named`), or the
+        default."""
+        return self.named(asked, kernel, statements, keywords, grid) or self._running(
+            (self.target,)
+        )
+
+    def named(
+        self,
+        asked: Iterable[str],
+        kernel: str,
+        statements: Callable[[], Sequence[ast.stmt]],
+        keywords: Mapping[str, object],
+        grid: Sequence[int],
+    ) -> tuple[Hardware, ...]:
+        """What is ``asked`` for and runs it, else what its decorator names, or what its file shows
+        that it is meant for; nothing where nobody says.
 
         ``statements`` gives those of its file, ``keywords`` are the decorator's, ``grid`` is what
         is said of its launch elsewhere.
         """
         named = keywords.get(self.target_keyword)
         found = self._running(asked) or self._running([named] if isinstance(named, str) else ())
-        found = found or self._running(self.meant_for(statements, kernel, grid))
-        return found or self._running((self.target,))
+        return found or self._running(self.meant_for(statements, kernel, grid))
 
     def _running(self, names: Iterable[str]) -> tuple[Hardware, ...]:
         found = (catalogue.find(name) for name in names)

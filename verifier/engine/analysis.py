@@ -227,15 +227,13 @@ def _kernel(
     footprint.note_whole(module.file)
     contracts = _contracts(module, entry, request, text.contracts(module), errors)
     pairs = [
-        (target, preset, contract)
+        (preset, Unit(entry, module, api, target, contract, by_default))
         for preset, contract in (*contracts,) or (("", None),)
-        for target in _targets(dialect, module, entry, request, contract)
+        for target, by_default in _targets(dialect, module, entry, request, contract)
     ]
-    order = {target.name: k for k, (target, _, _) in reversed([*enumerate(pairs)])}
-    for target, preset, contract in sorted(pairs, key=lambda pair: order[pair[0].name]):
-        outcome = _remembered(
-            project, Unit(entry, module, api, target, contract), request, memo, errors
-        )
+    order = {unit.target.name: k for k, (_, unit) in reversed([*enumerate(pairs)])}
+    for preset, unit in sorted(pairs, key=lambda pair: order[pair[1].target.name]):
+        outcome = _remembered(project, unit, request, memo, errors)
         if outcome is not None:
             named = preset or _given(entry)
             yield _of_preset(outcome, named) if named else outcome
@@ -247,12 +245,14 @@ def _targets(
     entry: KernelEntry,
     request: report.FileRequest,
     contract: Contract | None,
-) -> tuple[Hardware, ...]:
-    """What a kernel is checked for."""
+) -> list[tuple[Hardware, bool]]:
+    """What a kernel is checked for, and whether that is the default, as nobody names a target."""
     sizes = contract.grid if contract is not None else ()
     grid = [size.value for size in sizes if isinstance(size, Int)]
     grid = grid if len(grid) == len(sizes) else []
-    return dialect.targets(request.targets, entry.name, module.syntax, entry.keywords, grid)
+    told = request.targets, entry.name, module.syntax, entry.keywords, grid
+    named = dialect.named(*told)
+    return [(target, not named) for target in named or dialect.targets(*told)]
 
 
 def _of_preset(outcome: Outcome, preset: str) -> Outcome:
@@ -301,6 +301,7 @@ def _key(unit: Unit, own: tuple[int, int], request: report.FileRequest) -> str:
         module.lines[own[0] - 1 : own[1]],
         unit.api,
         unit.target.name,
+        unit.by_default,
         "" if unit.contract is None else text_of(unit.contract),
         # what the generation has no longer is judged wherever it is imported
         sorted({dotted(b) for b in module.bindings.values() if b.kind.imports}),

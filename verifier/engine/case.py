@@ -32,6 +32,8 @@ class Unit(Struct, frozen=True):
     api: str
     target: Hardware
     contract: Contract | None
+    #: the target is the dialect's default: nobody has named one
+    by_default: bool = False
 
     def bare(self, status: report.Status) -> report.KernelReport:
         """The report before anything else is known of the kernel."""
@@ -79,7 +81,9 @@ class Case(Struct, frozen=True):
             return general(self.job, run, lambda job: self._followed(job, Share.DEMAND))
 
         within = self.clock.until(Share.DEMAND)
-        return obligations.of_run(run, self.unit.target, selected, rules, within, generally)
+        target = self.unit.target
+        found = obligations.of_run(run, target, selected, rules, within, generally)
+        return [*map(obligations.by_default, found)] if self.unit.by_default else found
 
     def other(self, job: Request, clock: Clock) -> Case:
         """The same unit, followed otherwise or in another time."""

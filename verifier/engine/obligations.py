@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from verifier import rulebase
 from verifier.engine.generally import General
@@ -48,6 +49,15 @@ class Obligation(Struct, frozen=True, eq=False):
     @property
     def local_facts(self) -> tuple[Bool, ...]:
         return (*self.path, *self.ranges, *self.check.given)
+
+
+def by_default(obligation: Obligation) -> Obligation:
+    """An obligation where nobody has named a target, and the dialect's default is taken."""
+    check, rule = obligation.check, obligation.rule
+    if not rule.of_target or check.severity is not None:
+        return obligation
+    told = (*check.help, "name the target that the kernel is for (--target); none is named")
+    return replace(obligation, check=replace(check, severity="warning", help=told))
 
 
 def of_run(

@@ -139,6 +139,7 @@ register(
         facts=("ACT05", "ACT06", "ACT09", "H73"),
         on=On.OPERATION,
         enforces=_feature_facts,
+        of_target=True,
         check=_target_feature,
         sources=("NKI ISA", "Neuron architecture guides"),
         failing=kernel(
