@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rules.tpu import flow, kit
+from rules.tpu import flow, kit, written
 from rules.tpu.flow import Use
 from rules.tpu.kit import function, words
 from rules.tpu.results import Results
@@ -17,6 +17,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.checks import Check, Note
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.lanes import SystemTensor
+from verifier.symbolic.memory.known import Known
 from verifier.symbolic.tensors import Loop
 
 
@@ -30,14 +31,24 @@ def last_alone(results: Results) -> Iterator[Check]:
 
 
 def _is_again(write: Use, loop: Loop) -> bool:
-    """Whether each round of a loop fills one place."""
-    tensor = write.tensor
-    terms: list[Expr | Bool] = [tensor.address, *tensor.shape, *tensor.strides, *write.path]
+    """Whether each round of a loop fills one place, from its first element on."""
+    terms: list[Expr | Bool] = [write.tensor.address, *write.path]
     return not any(loop.symbol in term.free() for term in terms)
 
 
+def _in_each_round(results: Results, write: Use, read: Use, loop: Loop) -> bool:
+    """Whether each round that does something fills all of what is read behind the loop, if it does
+    not fill the same in all rounds."""
+    tensor = write.tensor
+    if not any(loop.symbol in term.free() for term in (*tensor.shape, *tensor.strides)):
+        return True
+    known = Known(kit.nonempty(tensor.shape))
+    return known.decide(kit.fills(results.chip, tensor, read.tensor)) is True
+
+
 def _read_behind(results: Results, write: Use) -> Use | None:
-    """The read behind the loop, if nothing else in the loop comes to the place."""
+    """The first read behind the loop, if nothing else in the loop comes to the place, and what is
+    read is of the last round alone."""
     depth, behind = len(write.loops), None
     for use in (*results.table.reads, *results.table.writes, *results.table.destroyed):
         found = None if use is write else flow.anywhere(use, depth - 1)
@@ -45,8 +56,10 @@ def _read_behind(results: Results, write: Use) -> Use | None:
             continue
         if flow.shared(use.loops, write.loops) == depth:
             return None
-        if use.touch.reads and use.order > write.order and behind is None:
-            behind = use
+        if use.touch.reads and use.order > write.order:
+            if not _in_each_round(results, write, use, write.loops[-1]):
+                return None
+            behind = behind or use
     return behind
 
 
@@ -84,8 +97,13 @@ def _meets(results: Results, use: Use, read: Use) -> bool:
 
 def _fills(results: Results, write: Use, read: Use) -> bool:
     held = {id(fact) for fact in read.path}
-    always = all(id(fact) in held for fact in write.path)
-    return always and kit.fills_all(results.chip, write.tensor, read.tensor)
+    if not all(id(fact) in held for fact in write.path):
+        return False
+    if kit.fills_all(results.chip, write.tensor, read.tensor):
+        return True
+    point = written.point_of(results.chip, read, [write])
+    same_round = (way for way, _ in written.ways(write, read, len(read.loops)))
+    return point is not None and written.there(results.chip, point, same_round)[0] is E.TRUE
 
 
 def _told(write: Use, read: Use) -> Check:

@@ -21,6 +21,7 @@ from rules.tpu import flow, rounds
 from rules.tpu.examples import pair
 from rules.tpu.last_rounds import last_alone
 from rules.tpu.results import Results
+from rules.tpu.unused import unused
 from verifier.dialects.names import OKK
 from verifier.hardware.chips import Chip
 from verifier.rulebase import Monitor, On, Rule, register
@@ -36,14 +37,23 @@ def lost_results(trace: Trace, chip: Chip) -> Iterable[Check]:
     results = Results(trace, chip)
     by_place: dict[object, list[Check | None]] = {}
     for write in results.made:
-        by_place.setdefault(write.span, []).append(next(results.lost(write), None))
-    # where one of several rounds or calls makes something that is used, the others may be idle
-    sure = {place for place, found in by_place.items() if None not in found}
-    for place in by_place:
-        if place in sure:
-            yield from (check for check in by_place[place] if check is not None)
+        again = not write.loops
+        by_place.setdefault(write.span, []).append(next(results.lost(write, again=again), None))
+    for found in by_place.values():
+        # where one of several rounds or calls makes something that is used, the others may be
+        # idle; not those that the next one fills again, up to the last
+        lost = [check for check in found if check is not None]
+        if len(lost) == len(found) or (found[:-1] == lost and all(map(_by_itself, lost))):
+            yield from lost
     yield from last_alone(results)
+    if trace.completes and not trace.dies:  # what would have been read after the error is open
+        yield from unused(trace, results)
     yield from rounds.astray(trace, chip)
+
+
+def _by_itself(check: Check) -> bool:
+    """Whether the very call overwrites what it has made."""
+    return check.notes[0].span == check.span
 
 
 def lost_in_run(event: Stretch, chip: Chip) -> Iterator[Check]:
@@ -57,6 +67,7 @@ def lost_in_run(event: Stretch, chip: Chip) -> Iterator[Check]:
             if check.order is not None and check.order >= event.since:
                 yield check
     if event.ended and not event.cut:
+        yield from unused(event.trace, results, run=True)
         yield from rounds.astray_in_run(event.trace, chip)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
@@ -387,6 +388,7 @@ def written_twice(trace: Trace, chip: Chip) -> Iterable[Check]:
         and item.operation.instruction is not None
         and item.operation.instruction.footprint.reads
     ]
+    calls = Counter(item.operation.span for item in stores)
     for position, first in enumerate(stores):
         for second in stores[position + 1 :]:
             if first.storage is not second.storage:
@@ -395,9 +397,10 @@ def written_twice(trace: Trace, chip: Chip) -> Iterable[Check]:
                 continue  # a loop that stores again, or a part at a time
             if exclusive(first.operation.path, second.operation.path):
                 continue
-            if _same(first.tensor, second.tensor):
-                continue
-            yield _again(first, second)
+            if not _same(first.tensor, second.tensor):
+                yield _again(first, second)
+            elif calls[first.operation.span] == calls[second.operation.span] == 1:
+                yield from _stored_over(trace, chip, first, second)
 
 
 def written_again_in_run(event: Stored, chip: Chip) -> Iterator[Check]:
@@ -406,9 +409,47 @@ def written_again_in_run(event: Stored, chip: Chip) -> Iterator[Check]:
 
 
 def _same(a: SystemTensor, b: SystemTensor) -> bool:
-    """Whether two stores are to the very same place: a value that is stored again."""
-    return a.address.offset is b.address.offset and all(
-        x is y for x, y in zip(a.shape, b.shape, strict=True)
+    """Whether two stores are to the very same place."""
+    sizes = zip((*a.shape, *a.strides), (*b.shape, *b.strides), strict=True)
+    return a.address.offset is b.address.offset and all(x is y for x, y in sizes)
+
+
+def _stored_over(trace: Trace, chip: Chip, first: _Moved, second: _Moved) -> Iterator[Check]:
+    """A store to the very same place, of other values, whenever there is the one before."""
+    one, other = first.operation, second.operation
+    always = set(map(id, other.path)) <= set(map(id, one.path))
+    if not always or one.loops != other.loops or _same_values(trace, chip, one, other):
+        return
+    yield replace(
+        _again(first, second),
+        predicate=E.FALSE,
+        message=f"other values were stored to this place of `{first.storage.name}` before, and "
+        "nothing has read them",
+        given=flow.within(other.loops),
+        help=("store to another place, or leave the store before out",),
+    )
+
+
+def _same_values(trace: Trace, chip: Chip, one: Operation, other: Operation) -> bool:
+    """Whether two stores may take the same from local memory: from one place, as it was."""
+    mine, theirs = ([tensor for _, tensor in kit.local(op)] for op in (one, other))
+    if not mine or len(mine) != len(theirs):
+        return True
+    pairs = list(zip(mine, theirs, strict=True))
+    if not all(kit.same_place(a, b) for a, b in pairs):
+        return False
+    between = (
+        tensor
+        for op in trace.operations
+        if one.order < op.order < other.order
+        for touch, tensor in kit.local(op)
+        if touch.writes
+    )
+    blocks = [kit.block(chip, place) for place, _ in pairs]
+    return all(
+        kit.places_apart(chip, kit.block(chip, tensor), place) is E.TRUE
+        for tensor in between
+        for place in blocks
     )
 
 
@@ -472,9 +513,10 @@ register(
         summary="no store writes only what another one has written",
         reason=(
             "A store whose elements all were stored before does not belong there: its offset is "
-            "wrong, and the elements that it was meant for are never written. Tails that overlap "
-            "the part before them, values that are stored again at the same place, and buffers "
-            "that are read in between are fine."
+            "wrong, and the elements that it was meant for are never written. Where other values "
+            "go to the very same place, those stored before were for nothing. Tails that overlap "
+            "the part before them, the same values once more, and buffers that are read in "
+            "between are fine."
         ),
         facts=("BUG-01",),
         on=On.TRACE,

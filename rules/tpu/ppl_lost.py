@@ -40,20 +40,25 @@ def lost_in_run(event: Followed, chip: Chip) -> Iterator[Check]:
     yield from unread_results(event.trace)
     found = (
         check
-        for uses in index(event.trace).storages
-        if uses.storage.buffer.on_chip or not uses.reads
+        for uses in _kept(event.trace)
         for write in uses.writes
         if _is_result(write) and (check := _lost(write, uses, event.trace)) is not None
     )
     yield from {check.span: check for check in found}.values()
 
 
-def _filled_again(trace: Trace) -> Iterator[Check]:
-    """What is lost on chip since its place is filled again."""
-    by_place: dict[Span, list[Check | None]] = {}
+def _kept(trace: Trace) -> Iterator[Uses]:
+    """The tensors of which the kernel itself says what is read: those on chip, and of the caller's
+    those that it writes only."""
     for uses in index(trace).storages:
-        if not uses.storage.buffer.on_chip:
-            continue
+        if uses.storage.buffer.on_chip or not uses.reads:
+            yield uses
+
+
+def _filled_again(trace: Trace) -> Iterator[Check]:
+    """What is lost since its place is filled again."""
+    by_place: dict[Span, list[Check | None]] = {}
+    for uses in _kept(trace):
         for write in uses.writes:
             if _is_result(write):
                 by_place.setdefault(write.span, []).append(_lost(write, uses, trace))

@@ -166,6 +166,16 @@ def broadcasts(op: Operation, chip: Chip) -> Iterator[Check]:
             fact,
             values=(("npu_num", wanted),),
         )
+        yield check(
+            op,
+            "npu_num",
+            E.or_(E.eq(wanted, 0), E.ge(wanted, b[1])),
+            "npu_num >= c of dst",
+            f"`pl.{function(op)}` fills fewer lanes than dst has channels: the others keep what "
+            "they held",
+            fact,
+            values=(("npu_num", wanted), ("c of dst", b[1])),
+        )
 
 
 def gathers(op: Operation, chip: Chip) -> Iterator[Check]:

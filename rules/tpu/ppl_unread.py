@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from rules.memory.cases import contains
+from rules.memory.overwritten import repeats
 from rules.memory.words import subject
 from rules.tpu.ppl_kit import function, is_device
-from verifier.source.ir import Span
+from rules.tpu.useless import useless
 from verifier.symbolic import expr as E
 from verifier.symbolic.checks import Check
-from verifier.symbolic.memory.index import Access, Uses, index
+from verifier.symbolic.memory.index import Access, Uses, index, tensor
 from verifier.symbolic.tensors import Loop, StorageKind
 from verifier.symbolic.trace import Operation, Trace
 
@@ -17,36 +19,46 @@ from verifier.symbolic.trace import Operation, Trace
 def unread_results(trace: Trace) -> Iterator[Check]:
     """One check per place that makes results of which nothing that is stored is made."""
     readers: dict[int, list[Operation]] = {}
-    writes: dict[int, list[Access]] = {}
     for uses in index(trace).storages:
         for write in uses.writes:
             op = write.operation
             readers.setdefault(id(op), []).extend(_readers(write, uses, trace))
-            writes.setdefault(id(op), []).append(write)
-    useful = _useful(trace, readers)
-    if not useful:  # nothing is stored: that is told of the kernel
-        return
-    by_place: dict[Span, list[tuple[Operation, bool]]] = {}
-    for op in trace.operations:
-        if is_device(op) and op.reads and op.writes:
-            later = any(
-                reader is not op and reader.order > op.order for reader in readers.get(id(op), ())
-            )
-            lost = id(op) not in useful and not later
-            by_place.setdefault(op.span, []).append((op, lost))
-    for found in by_place.values():
-        if all(lost for _, lost in found):
-            yield _told(found[0][0])
+    stores = _stores(trace)
+    judged = {id(op) for op in trace.operations if is_device(op) and op.reads and op.writes}
+    if stores:  # else nothing is stored: that is told of the kernel
+        found = {op: set(map(id, each)) for op, each in readers.items()}
+
+        def finds(one: Operation, other: Operation) -> bool:
+            return id(other) in found.get(id(one), ())
+
+        for op in useless(trace.operations, finds, stores, judged):
+            yield _told(op)
 
 
 def _readers(write: Access, uses: Uses, trace: Trace) -> list[Operation]:
     """What may read a result, in the same round of all loops or in a later one."""
     out = []
     for read in (*uses.reads, *uses.targets, *uses.sums):
-        again = any(_shared(loop, write, read, trace, uses) for loop in write.operation.loops)
-        if read.order > write.order or again:
+        round_ = any(_shared(loop, write, read, trace, uses) for loop in write.operation.loops)
+        if (read.order > write.order or round_) and not _replaced(write, read, uses, trace):
             out.append(read.operation)
     return out
+
+
+def _replaced(write: Access, read: Access, uses: Uses, trace: Trace) -> bool:
+    """Whether something between them in the text surely fills all that is read, whatever rounds
+    they are in."""
+    held = {id(condition) for condition in (*read.path, *read.given)}
+    return any(
+        write.order < other.order < read.order
+        and other not in uses.sums
+        and not repeats(write.operation, other.operation, trace)
+        and other.loops == read.loops[: len(other.loops)]
+        and all(id(condition) in held for condition in (*other.path, *other.given))
+        and tensor(other.view) == tensor(read.view)
+        and contains(other.view, read.view)
+        for other in uses.writes
+    )
 
 
 def _shared(loop: Loop, write: Access, read: Access, trace: Trace, uses: Uses) -> bool:
@@ -55,24 +67,17 @@ def _shared(loop: Loop, write: Access, read: Access, trace: Trace, uses: Uses) -
     return outside and any(loop is other for other in read.operation.loops)
 
 
-def _useful(trace: Trace, readers: dict[int, list[Operation]]) -> set[int]:
-    """The operations that a store hangs on, those included that store."""
-    useful = {
-        id(op)
+def _stores(trace: Trace) -> set[int]:
+    """The operations that store, and others of which others than the kernel see something; empty
+    if nothing is stored."""
+    out = [
+        op
         for op in trace.operations
         if not is_device(op)
         or not op.writes
         or any(not view.storage.buffer.on_chip for _, view in op.writes)
-    }
-    if not any(id(op) in useful and op.writes for op in trace.operations):
-        return set()
-    before = -1
-    while len(useful) != before:
-        before = len(useful)
-        for op in reversed(trace.operations):
-            if id(op) not in useful and any(id(r) in useful for r in readers.get(id(op), ())):
-                useful.add(id(op))
-    return useful
+    ]
+    return {id(op) for op in out} if any(op.writes for op in out) else set()
 
 
 def _told(op: Operation) -> Check:

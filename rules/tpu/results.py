@@ -102,7 +102,7 @@ class Results:
             always = all(id(fact) in held for fact in other.path)
             fits = always and other.order > write.order
             if fits and kit.fills_all(self.chip, other.tensor, write.tensor):
-                if not self._repeats(write, other):
+                if not self.repeats(write, other):
                     yield Next(other, 0, ())
         for age in _AGES if write.loops else ():
             put = flow.back(write.loops, len(write.loops) - 1, -age)
@@ -119,7 +119,7 @@ class Results:
         together = section is not None and section == self.sections.get(id(other))
         return together and one.engine != other.engine
 
-    def _repeats(self, write: Use, again: Use) -> bool:
+    def repeats(self, write: Use, again: Use) -> bool:
         """Whether an operation does once more what another one has done."""
         one, other = write.operation, again.operation
         if one.name != other.name or len(one.touches) != len(other.touches):

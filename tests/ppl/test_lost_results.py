@@ -27,6 +27,9 @@ def kernel(out_ptr, x_ptr, steps):
 _LOAD = "pl.dma.load(a, x_all.sub_view([1, 32, 1, 64], [{}, 0, 0, 0]))\n"
 _SUM = "pl.tiu.fadd(total, total, a)\n"
 _TWICE = "pl.tiu.fmul(total, a, 2.0)\n"
+_PART = "b.sub_view([1, 32, 1, 32], [0, 0, 0, 0])"
+_FROM_PART = f"pl.tiu.fmul(total.sub_view([1, 32, 1, 32], [0, 0, 0, 32]), {_PART}, 3.0)"
+_STORE = "pl.dma.store(pl.gtensor([1, 32, 1, 64], pl.GLOBAL, out_ptr).view(), a)"
 _HALF = "total.sub_view([1, 32, 1, 32], [0, 0, 0, {}])"
 
 
@@ -57,6 +60,11 @@ _LOST = [
     _loop(_LOAD.format("i"), header="for i in pl.static_range(2):") + "\n" + _SUM,
     # of what nothing that is stored is made
     _LOAD.format(0) + _SUM + "pl.tiu.fmul(a, a, 2.0)",
+    # of which the only part that is read later was filled again
+    _LOAD.format(0) + "b = pl.make_tensor([1, 32, 1, 64], pl.float16)\n"
+    f"pl.tiu.fmul(b, a, 2.0)\npl.tiu.move({_PART}, {_HALF.format(0)})\n{_FROM_PART}",
+    # in the output
+    _LOAD.format(0) + f"{_STORE}\n{_SUM}",
     _LOAD.format(0) + _SUM + "pl.tiu.fmul(total, 2.0)",
     _loop(_LOAD.format("i"), "pl.tiu.fadd(a, a, 1.0)"),
 ]

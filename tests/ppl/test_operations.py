@@ -178,6 +178,8 @@ def test_minima_are_not_pooled_on_the_first_chip(tmp_path: Path) -> None:
         ("pl.tiu.broadcast(b, a[:, 3:4, :, :])", "[2, 40, 5, 7]", set()),
         ("pl.tiu.broadcast(b, a[:, 3:5, :, :])", "[2, 40, 5, 7]", {"ppl-broadcast"}),
         ("pl.tiu.broadcast(b, a[:, 3:4, :, :])", "[2, 40, 5, 6]", {"ppl-broadcast"}),
+        ("pl.tiu.broadcast(b, a[:, 3:4, :, :], npu_num=40)", "[2, 40, 5, 7]", set()),
+        ("pl.dma.broadcast(b, a[:, 3:4, :, :], npu_num=39)", "[2, 40, 5, 7]", {"ppl-broadcast"}),
         ("pl.dma.reverse(b, a, 1)", "[2, 12, 5, 7]", set()),
         ("pl.dma.reverse(b, a, 2)", "[2, 12, 5, 7]", {"ppl-selection"}),
         ("pl.sdma.move(b, a)", "[2, 12, 5, 7]", {"ppl-transfer-memory"}),

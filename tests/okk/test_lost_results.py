@@ -1,0 +1,96 @@
+"""Results that come to nothing (OKK303), and values that are stored over (OKK404)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.okk.support import check
+
+_KERNEL = """\
+@okk.kernel
+def k(n: int, w: int, y: okk.SystemAddr, x: okk.SystemAddr, z: okk.SystemAddr):
+    assert 2 <= n <= 6
+    assert 1 <= w <= 900
+    okk.initialize()
+    s, half = okk.dim4(1, 9, 3, 14), okk.dim4(1, 9, 1, 14)
+    taps = okk.compact_stride(0, okk.dim4(4, 12, 3, 1))
+    packed, image = okk.dim4(4, 12, 3, 2), okk.dim4(1, 8, 10, 16)
+    okk.gdma_32bit_cpy_S2L(0, x, s, None, None)
+{body}
+    okk.poll()
+"""
+_STORE = "okk.gdma_32bit_cpy_L2S(y, {}, {}, None, None)"
+_NEG = "okk.bdc_neg({}, {}, {}, None, None)"
+_IN = "okk.gdma_32bit_cpy_S2L({}, {}, {}, None, None)"
+_CONV = """\
+for i in range({}):
+    okk.gdma_32bit_cpy_S2L(0, z + i * 1152, packed, okk.compact_stride(0, packed), None)
+    okk.bdc_conv2d(131072, 65536, 0, 0, image, 12, 3, 1, None, taps, False, False, None, None, None)
+okk.gdma_32bit_cpy_L2S(y, 131072, okk.dim4(1, 12, 8, 16), None, None)"""
+_PART = """\
+for c in range(0, w, 200):
+    part = okk.dim4(1, 20, 1, min(200, w - c))
+    okk.gdma_32bit_cpy_S2L(0, z + c * 4, part, None, okk.dim4(20 * w, w, w, 1))
+    okk.bdc_neg(8192, 0, part, None, None)
+okk.gdma_32bit_cpy_L2S(y, 8192, okk.dim4(1, 20, 1, {}), None, None)"""
+
+_LOST, _TWICE = {"okk-lost-result"}, {"okk-written-twice"}
+
+
+@pytest.mark.parametrize(
+    ("lines", "found"),
+    [
+        # nothing reads it, not even a part of it that is filled again
+        ([_NEG.format(1024, 0, "s"), _STORE.format(0, "s")], _LOST),
+        ([_STORE.format(0, "s"), _NEG.format(0, 0, "s")], _LOST),
+        ([_NEG.format(0, 0, "s"), _STORE.format(0, "s")], set()),
+        (
+            [
+                _NEG.format(1024, 0, "s"),
+                _IN.format(0, "z", "half"),
+                _NEG.format(1024, 0, "half"),
+                _STORE.format(1024, "half"),
+            ],
+            _LOST,
+        ),
+        (
+            [
+                _NEG.format(1024, 0, "s"),
+                _IN.format(0, "z", "half"),
+                _NEG.format(1024, 0, "half"),
+                _STORE.format(1024, "s"),
+            ],
+            set(),
+        ),
+        # each round fills it again, with other weights or another width
+        ([_IN.format(65536, "x", "image"), _CONV.format("n")], _LOST),
+        ([_IN.format(65536, "x", "image"), _CONV.format("2")], _LOST),
+        ([_IN.format(65536, "x", "image"), _CONV.format("1")], set()),
+        ([_PART.format("1")], _LOST),
+        # of the rounds before the last one something may be left there
+        ([_PART.format("min(w, 150)")], set()),
+        # stored over by others, by the same, and in one case only
+        (
+            [_NEG.format(1024, 0, "s"), _STORE.format(0, "s"), _STORE.format(1024, "s")],
+            _TWICE,
+        ),
+        ([_STORE.format(0, "s"), _NEG.format(0, 0, "s"), _STORE.format(0, "s")], _TWICE),
+        ([_STORE.format(0, "s"), _NEG.format(0, 0, "half"), _STORE.format(0, "s")], _TWICE),
+        ([_STORE.format(0, "s"), _STORE.format(0, "s")], set()),
+        (
+            [
+                _NEG.format(1024, 0, "s"),
+                _STORE.format(0, "s"),
+                "if n > 3:",
+                "    " + _STORE.format(1024, "s"),
+            ],
+            set(),
+        ),
+    ],
+)
+def test_what_comes_to_nothing(lines: list[str], found: set[str], tmp_path: Path) -> None:
+    body = "\n".join("    " + line for text in lines for line in text.splitlines())
+    result = check(tmp_path, _KERNEL.format(body=body))
+    assert {d.rule for d in result.diagnostics if d.severity != "note"} == found
