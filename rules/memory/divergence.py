@@ -91,7 +91,7 @@ def _all_answer(span: Span) -> Check:
         predicate=E.FALSE,
         span=span,
         text="the core received from sends a tile of this shape to this core, on the same pipe",
-        message="an exchange that the other core does not answer: this one waits for ever",
+        message="the other core does not answer the exchange: this one waits for ever",
         facts=("NKI-SRV02", "NKI-SRV04"),
         help=(
             "let both cores call it as often, with each other's rank, one pipe_id and one shape",
@@ -179,7 +179,7 @@ def _all_come(span: Span) -> Check:
         predicate=E.FALSE,
         span=span,
         text="every program instance comes to the barrier as often",
-        message="a barrier that not all program instances come to: the others wait for ever",
+        message="not all program instances come to the barrier: the others wait for ever",
         help=("call it outside of conditions and loops that depend on the program index",),
     )
 
@@ -222,6 +222,7 @@ register(
         code="MEM312",
         family="memory",
         summary="every core comes to a barrier that one core comes to",
+        silent=True,
         reason=(
             "At a barrier each core waits until all have come. Under a condition on the program "
             "index, or in a loop whose trips depend on it, some do not come: the kernel hangs. "

@@ -68,7 +68,7 @@ def test_all_come_to_a_barrier(kernel: str, body: str, lines: list[int]) -> None
     first = kernel[: kernel.index("{}")].count("\n")
     found = [d for d in result.diagnostics if d.rule == "core-barrier-divergence"]
     assert [d.span.line - first for d in found] == lines
-    assert {d.severity for d in found} <= {"error", "warning"}
+    assert {d.severity for d in found} <= {"error"}
     if not lines:
         assert [k.status for k in result.kernels] == ["verified"]
 
@@ -147,7 +147,7 @@ def test_what_a_core_waits_for_is_sent(body: str, lines: list[int]) -> None:
     first = _EXCHANGE[: _EXCHANGE.index("{}")].count("\n")
     found = [d for d in result.diagnostics if d.rule == "core-barrier-divergence"]
     assert [d.span.line - first for d in found] == lines
-    assert {d.severity for d in found} <= {"error", "warning"}
+    assert {d.severity for d in found} <= {"error"}
     if not lines:
         assert [k.status for k in result.kernels] == ["verified"]
 
