@@ -92,6 +92,13 @@ def test_bounds_of_the_same_are_alike() -> None:
     assert not promised(E.ge(steps, 2), [E.lt(steps, tall)], limits=True)
     assert not promised(E.le(tall, 128), [E.le(tall, wide)], limits=True)
     assert not promised(E.le(steps, 0), [E.le(steps + rows, tall)], limits=True)
+    # what is said of one of two equal numbers is said of both
+    pair = [E.eq(rows, columns), E.eq(tall, 2 * rows)]
+    assert promised(E.le(rows, 128), [*pair, E.le(columns, 500)], limits=True)
+    assert promised(E.le(rows, 128), [*pair, E.le(tall, 500)], limits=True)
+    assert promised(E.eq(rows % 128, 0), [*pair, E.eq(columns % 64, 0)], limits=True)
+    assert not promised(E.le(rows, 128), [*pair, E.le(wide, 500)], limits=True)
+    assert not promised(E.le(rows, 128), [E.eq(rows, wide + steps), E.le(wide, 500)], limits=True)
     listed = E.or_(E.eq(rows, 64), E.eq(rows, 256))
     assert promised(E.eq(rows % 96, 0), [listed], limits=False)
     assert not promised(E.le(rows + columns, 96), [listed], limits=True)

@@ -22,10 +22,45 @@ def promised(wanted: Bool, said: Iterable[Bool], *, limits: bool) -> bool:
     no promise of how much is covered; a list of values is.
     """
     parts = list(said)
+    if _promised(wanted, parts, limits):
+        return True
+    put = _in_fewer_words(parts)
+    return bool(put) and _promised(_put(put, wanted), [_put(put, part) for part in parts], limits)
+
+
+def _promised(wanted: Bool, parts: list[Bool], limits: bool) -> bool:
     listed = {symbol for part in parts if (symbol := _listed(part)) is not None}
     if listed and listed.issuperset(wanted.free()):
         return bool(wanted.free())
     return (limits or not _is_limit(wanted)) and any(_alike(wanted, part) for part in parts)
+
+
+def _in_fewer_words(parts: list[Bool]) -> list[E.Substitution]:
+    """What numbers are by the equalities that are said, one after the other: what is said of one
+    of two equal numbers is said of both. Sizes stay rather than other numbers of the caller's."""
+    found: list[E.Substitution] = []
+    for part in parts:
+        equal = _put(found, part)
+        if equal.kind is not E.BoolKind.EQ or equal.expr is None or len(equal.free()) == 1:
+            continue
+        solved = [s for s in equal.free() if _is_solvable(equal.expr, s)]
+        if solved:
+            symbol = min(solved, key=lambda s: (_is_size(s), s.name))
+            factor = equal.expr.coefficient(symbol)
+            rest = equal.expr - E.from_atom(symbol) * factor
+            found.append(E.Substitution({symbol: rest * -factor}))
+    return found
+
+
+def _is_solvable(expr: Expr, symbol: Sym) -> bool:
+    factor = expr.coefficient(symbol)
+    return abs(factor) == 1 and symbol not in (expr - E.from_atom(symbol) * factor).free()
+
+
+def _put(steps: list[E.Substitution], condition: Bool) -> Bool:
+    for step in steps:
+        condition = step.bool(condition)
+    return condition
 
 
 def _alike(wanted: Bool, said: Bool) -> bool:
