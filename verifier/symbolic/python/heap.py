@@ -249,6 +249,12 @@ class Heap:
             self.boxes[number] = box
         return box
 
+    def has_changed(self, before: Heap) -> bool:
+        """Whether anything that an earlier fork of it has was written since."""
+        if any(self.boxes.get(number) is not box for number, box in before.boxes.items()):
+            return True
+        return any(n in self.base for n in self.boxes.keys() - before.boxes.keys())
+
     def adopt(self, other: Heap) -> None:
         """Take over the contents of a fork that is used no more."""
         self.boxes = other.boxes

@@ -75,12 +75,16 @@ class _While:
                 break
             use = HostUse.LOOP if number else HostUse.ENTRY
             start = vm.mark()
-            known = vm.decide(self.test(use))
+            test = self.test(use)
+            known = vm.decide(test)
             if known is False:
                 return
             if known is None:
-                vm.back_to(start)
-                self._undecided(start, use)
+                if vm.heap.has_changed(start.heap):  # each way from here evaluates it itself
+                    vm.back_to(start)
+                    self._undecided(start, None)
+                else:
+                    self._undecided(vm.mark(), test)
                 return
             before = vm.outside()
             self.trip()
@@ -136,17 +140,17 @@ class _While:
 
     # -- undecided -----------------------------------------------------------------------
 
-    def _undecided(self, mark: Mark, use: HostUse) -> None:
+    def _undecided(self, mark: Mark, test: Bool | None) -> None:
         """In closed form if there is one, trip by trip if they are few, up to the first trip that
         there is not if there surely is one, else generically.
 
-        ``mark``: here, where the test of the next trip has not been evaluated: it may do something.
+        ``mark``: here. ``test``: of the next trip; None if it has not been evaluated.
         """
         vm = self.vm
         if self._closed(mark):
             return
         vm.back_to(mark)
-        if self._few(self.test(use)):
+        if self._few(self.test() if test is None else test):
             return
         vm.back_to(mark)
         if self.first is not None:
