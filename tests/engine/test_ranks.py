@@ -268,3 +268,10 @@ def test_other_demands_are_no_doubt(tmp_path: Path) -> None:
 def test_demands_that_exclude_each_other_prove_nothing(tmp_path: Path, text: str) -> None:
     first = "assert len(field.shape) == 2" if "a, b" not in text else "pass"
     assert copied(tmp_path, text, first=first)[0] != "verified"
+
+
+def test_a_part_whose_shape_an_assumed_rank_does_not_fit_closes_no_door(tmp_path: Path) -> None:
+    body = "for i in range(len(gates)):\n    assert gates[i][0].shape == (2, 5)"
+    first = "assert field.shape[0] <= 128 and field.shape[1] <= 512"
+    status, _, found = copied(tmp_path, body, "field, gates", first)
+    assert (status, found) == ("unknown", [])

@@ -45,8 +45,21 @@ def closed_door(run: Run, solver: Solver, selected: set[str]) -> Verdict | None:
                 facts=(),
             )
             found = obligations.Obligation(rule, check, (), (), (), assumption.order)
-            return Verdict(found, VerdictKind.ALWAYS, Tier.Z3)
+            reason = _guessed(run, assumption)
+            kind = VerdictKind.UNKNOWN if reason else VerdictKind.ALWAYS
+            return Verdict(found, kind, Tier.Z3, reason=reason)
     return None
+
+
+def _guessed(run: Run, closing: Assumption) -> str:
+    """Why what no input satisfies on its path may come of a rank that nothing suggests."""
+    if closing.condition is not E.not_(closing.guard):
+        return ""
+    for name, p in run.inputs.parameters.items():
+        for guess in p.guesses:
+            if not guess.shown and guess.order < closing.order:
+                return f"nothing says that {name} has rank {guess.rank}, which is assumed"
+    return ""
 
 
 def doubted(run: Run, solver: Solver) -> list[report.Reason]:

@@ -282,6 +282,8 @@ def _judged(run: Run, case: Case) -> _Judged:
     discharger = Discharger(run, solver)
     result = discharger.discharge(pending, clock.until(Share.DECIDE), clock.until(Share.SURE))
     verdicts += filter(_told, result.verdicts)
+    if closed is not None and closed.kind is VerdictKind.UNKNOWN:
+        verdicts = [_behind(closed, verdict) for verdict in verdicts]
     reasons += _reasons(run)
     names = own_names(run)
     for verdict in verdicts:
@@ -294,6 +296,16 @@ def _judged(run: Run, case: Case) -> _Judged:
     assumptions = dict.fromkeys((*_assumption_texts(run, result.inferred), *result.runtime))
     said = tuple(dict.fromkeys(reasons))
     return _Judged(discharger, verdicts, tuple(assumptions), said, tuple(ranks))
+
+
+def _behind(closed: Verdict, verdict: Verdict) -> Verdict:
+    """What is violated where it is not known whether any input comes by is not known either."""
+    before = verdict.obligation.order < closed.obligation.order
+    if not verdict.kind.violated or (
+        before and verdict.obligation.rule.on is not rulebase.On.TRACE
+    ):
+        return verdict
+    return Verdict(verdict.obligation, VerdictKind.UNKNOWN, verdict.tier, reason=closed.reason)
 
 
 def dotted(binding: Binding) -> str:
