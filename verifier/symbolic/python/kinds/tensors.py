@@ -57,13 +57,18 @@ def _depends(item: object) -> tuple[Guarded, Callable[[object], object]] | None:
     if not isinstance(item, SliceValue):
         return None
     start, stop, step = item.start, item.stop, item.step
-    if isinstance(start, Guarded):
+    if isinstance(start, Guarded) and _may_be_left_out(start):
         return start, lambda value: SliceValue(value, stop, step)
-    if isinstance(stop, Guarded):
+    if isinstance(stop, Guarded) and _may_be_left_out(stop):
         return stop, lambda value: SliceValue(start, value, step)
-    if isinstance(step, Guarded):
+    if isinstance(step, Guarded) and _may_be_left_out(step):
         return step, lambda value: SliceValue(start, stop, value)
     return None
+
+
+def _may_be_left_out(end: Guarded) -> bool:
+    """Whether it is None on some paths: numbers of several paths are one number."""
+    return any(case is None for _, case in end.cases)
 
 
 class TensorKind(Kind[VM]):
