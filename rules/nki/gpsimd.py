@@ -205,8 +205,28 @@ def _local_gather(op: Operation, target: Target) -> Iterator[Check]:
             values=(("num_elem_per_idx", width),),
             about=(),
         )
+        yield from _beside(op, "num_elem_per_idx", width)
     if index is not None:
         yield from _indices_of_cores(op, index, width, target)
+
+
+def _beside(op: Operation, name: str, number: Expr) -> Iterator[Check]:
+    """A number that is ignored where another parameter is left out."""
+    needed = kit.role(op, name).beside
+    if needed is None or not op.generation.at_least(needed.since):
+        return
+    if op.value(needed.role) is None:
+        yield check(
+            op,
+            name,
+            E.eq(number, needed.otherwise),
+            f"{name} is {needed.otherwise}, or {needed.role} is given, too",
+            f"{name} is ignored where {needed.role} is not given",
+            needed.fact,
+            values=((name, number),),
+            about=(),
+            help=(f"give {needed.role}, too",),
+        )
 
 
 def _indices_of_cores(

@@ -480,6 +480,15 @@ GATHERS: Final = (
         "a: float32[96, 40], i: uint16[96, 2]",
         "0.6",
     ),
+    _row(
+        "gather-shape",
+        "LGA05",
+        "nisa.local_gather(dst=r, src_buffer=a_t, index=i_t, num_elem_per_idx=2{{||, "
+        f"num_valid_indices=32}}}})\n{COPIED}",
+        "a: float32[96, 64], i: uint16[96, 2]",
+        "0.6",
+        out="float32[96, 64]",
+    ),
     beside(
         "operand-buffers",
         "LGA06",

@@ -93,6 +93,18 @@ class Against(Struct, frozen=True):
     until: str = ""
 
 
+class Beside(Struct, frozen=True):
+    """A number that counts from a generation on only where another parameter is given, too.
+
+    Where that one is left out, it is taken for ``otherwise``.
+    """
+
+    role: str
+    otherwise: int
+    fact: str
+    since: str = ""
+
+
 class Match(Enum):
     """What of two element types has to agree."""
 
@@ -391,6 +403,7 @@ class Role(Struct, frozen=True, kw_only=True):
     #: of a tile: it holds float32 where an operator computes on numbers
     arithmetic: Since | None = None
     against: Against | None = None
+    beside: Beside | None = None
     #: names under which other generations have it, or calls may give it
     others: tuple[str, ...] = ()
     #: the parameter that it is given by, where that has another name

@@ -28,7 +28,17 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.effects import Call, Carried, Footprint, Index, Reads, Where, Writes
 from verifier.symbolic.expr import Bool
 from verifier.symbolic.instruction import Engines, Instruction, Trait
-from verifier.symbolic.roles import Counted, Lanes, Limit, Role, SameType, Streams, Takes, Types
+from verifier.symbolic.roles import (
+    Beside,
+    Counted,
+    Lanes,
+    Limit,
+    Role,
+    SameType,
+    Streams,
+    Takes,
+    Types,
+)
 
 #: the entry of a shuffle mask that leaves its partition alone (NKI-SHF02)
 _LEFT: Final = 255
@@ -115,7 +125,12 @@ LOCAL_GATHER: Final = Instruction(
             for_gpsimd("NKI-BUF28"),
             dtypes=Types(dt.codes("uint16"), "uint16", "NKI-LGA03"),
         ),
-        plain("num_elem_per_idx", Limit(among=(1, 2, 4, 8, 16, 32), fact="NKI-LGA02")),
+        Role(
+            name="num_elem_per_idx",
+            takes=Takes.PLAIN,
+            value=Limit(among=(1, 2, 4, 8, 16, 32), fact="NKI-LGA02"),
+            beside=Beside("num_valid_indices", 1, "NKI-LGA05", "0.6"),
+        ),
         plain("num_valid_indices", Limit(least=0, fact="NKI-LGA04")),
     ),
     engines=Engines(Engine.GPSIMD),
