@@ -114,6 +114,29 @@ def test_beta1_selected_from_psum(api: str, fine: bool) -> None:
     assert holds("operand-buffers", call) is fine
 
 
+@pytest.mark.parametrize(
+    ("columns", "axis", "api", "open_", "fine"),
+    [
+        (5, 1, "0.2", True, True),
+        (8, 1, "0.2", True, True),
+        (7, 1, "0.2", True, False),
+        (8, 2, "0.2", False, True),
+        (5, 2, "0.2", False, False),
+        (5, -2, "0.2", False, True),
+        (5, 1, "0.3", False, True),
+        (8, 1, "0.3", False, False),
+    ],
+)
+def test_axis_one_may_be_the_last_one_for_a_time(
+    columns: int, axis: int, api: str, open_: bool, fine: bool
+) -> None:
+    call = operation(
+        "isa.tensor_reduce", api, dst=tile(96, columns), data=tile(96, 8, 5), axis=E.const(axis)
+    )
+    assert any(not check.exact for check in checks("reduce-axes", call)) is open_
+    assert holds("reduce-result-shape", call) is fine
+
+
 def test_engines_do_not_reach_hbm() -> None:
     call = operation("isa.activation", dst=tile(64, 10), data=tile(64, 10, buffer="hbm"))
     assert violated("operand-buffers", call) == {"N09", "BUF05"}

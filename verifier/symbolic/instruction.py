@@ -70,7 +70,7 @@ class Reduction(Struct, frozen=True):
     """The axes that the operand ``axis`` names are the last free ones: a fact.
 
     ``before``: the generation from which on that is so, as it is said now. Until then the fact
-    ``loosely`` says as much, but that from ``one`` on axis 1 stood for the last of several; without
+    ``loosely`` says as much, but that from ``one`` on axis 1 may be the last of several; without
     that fact any free axes would do.
     ``keeps``: the generation from which on the axes stay in the result whatever is asked for.
     """

@@ -15,8 +15,8 @@ from verifier.symbolic.instruction import Trait
 from verifier.symbolic.trace import Operation
 
 
-def reduced_axes(op: Operation, rank: int) -> frozenset[int] | None:
-    """The reduced axes, counted from 0; None if they are not known."""
+def _named(op: Operation) -> frozenset[int] | None:
+    """The axes as the call names them; None if they are not known."""
     value = op.value("axis")
     numbers = kit.integers(value)
     if numbers is None:
@@ -24,7 +24,21 @@ def reduced_axes(op: Operation, rank: int) -> frozenset[int] | None:
         numbers = None if single is None else (single,)
     if numbers is None or not all(number.is_const for number in numbers):
         return None
-    return frozenset(n.const + rank if n.const < 0 else n.const for n in numbers)
+    return frozenset(number.const for number in numbers)
+
+
+def reduced_axes(op: Operation, rank: int) -> frozenset[int] | None:
+    """The reduced axes, counted from 0; None if they are not known."""
+    named = _named(op)
+    return None if named is None else frozenset(n + rank if n < 0 else n for n in named)
+
+
+def _may_be_last(op: Operation, rank: int) -> bool:
+    """Whether axis 1 of several free ones may stand for the last one: nothing says which it is."""
+    rule = kit.described(op).reduces
+    if rule is None or not rule.one or rank <= 2 or _named(op) != {1}:
+        return False
+    return op.generation.at_least(rule.one) and not op.generation.at_least(rule.before)
 
 
 def _reduce_axes(op: Operation, target: Target) -> Iterator[Check]:
@@ -49,11 +63,26 @@ def _reduce_axes(op: Operation, target: Target) -> Iterator[Check]:
         help=("transpose first, or reduce over partitions with a matmul by ones",),
     )
     old = not op.generation.at_least(rule.before)
-    # for a time axis 1 stood for the last axis (NKI-RED02); the compiler of Beta 1 reorders free
-    # axes for functions of the language, as kernels that are shipped show (against NKI-L50), and
-    # it does for instructions, too: what is documented of these is not what stops a kernel
-    last = rule.one and op.generation.at_least(rule.one) and axes == {1}
-    if old and (not rule.loosely or last):
+    # the compiler of Beta 1 reorders free axes for functions of the language, as kernels that are
+    # shipped show (against NKI-L50), and it does for instructions, too: what is documented of these
+    # is not what stops a kernel
+    if _may_be_last(op, view.rank):
+        yield check(
+            op,
+            "axis",
+            E.FALSE,
+            f"axis 1 is the last of {view.rank} axes, or the second one",
+            "axis 1 may stand for the last axis before NKI 0.3",
+            "RED02",
+            about=(role,),
+            exact=False,
+            reason=(
+                f"axis 1 may stand for the last of {view.rank} axes before NKI 0.3, or for the "
+                "second one"
+            ),
+        )
+        return
+    if old and not rule.loosely:
         return
     trailing = frozenset(range(view.rank - len(axes), view.rank))
     yield check(
@@ -113,6 +142,11 @@ def _reduce_result_shape(op: Operation, target: Target) -> Iterator[Check]:
     if axes is None or 0 in axes:
         return
     kept = kit.product(data.shape[k] for k in range(1, data.rank) if k not in axes)
+    fits, values = E.eq(dst.free, kept), [("elements that are kept", kept)]
+    if _may_be_last(op, data.rank):
+        other = kit.product(data.shape[1:-1])
+        fits = E.or_(fits, E.eq(dst.free, other))
+        values.append(("elements that are kept if axis 1 is the last one", other))
     yield check(
         op,
         "dst",
@@ -129,11 +163,11 @@ def _reduce_result_shape(op: Operation, target: Target) -> Iterator[Check]:
     yield check(
         op,
         "dst",
-        E.eq(dst.free, kept),
+        fits,
         "dst free size == elements of data that are kept",
         "dst does not have one element per reduced row",
         "RED03",
-        values=(("dst free size", dst.free), ("elements that are kept", kept)),
+        values=(("dst free size", dst.free), *values),
         about=("dst", "data"),
     )
 

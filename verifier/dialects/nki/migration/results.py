@@ -24,6 +24,7 @@ from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.instruction import Made
 from verifier.symbolic.tensors import DType, Operand, View
 from verifier.symbolic.trace import Operation
+from verifier.symbolic.views.common import product
 
 #: the place of something in a file: path, first and last line and column
 Key = tuple[str, int, int, int, int]
@@ -88,6 +89,8 @@ class Visit(Struct, frozen=True):
     integers: bool = False
     #: what it reads is one column of a tensor of two axes
     column: bool = False
+    #: of a reduction: its result has the size that comes of the last axis, and of no other
+    of_last: bool = False
 
 
 class Visits(Struct):
@@ -153,7 +156,18 @@ class _Visitor(Struct, frozen=True):
             operation.name == "language.zeros" and self.summed(always=True),
             self.integers(),
             operation.name == "language.load" and self.column(),
+            operation.name == "isa.tensor_reduce" and self.of_last(),
         )
+
+    def of_last(self) -> bool:
+        """Whether the result of a reduction is as large as without the last axis alone."""
+        data, dst = self.operation.view("data"), self.operation.view("dst")
+        if data is None or dst is None:
+            return False
+        sizes = data.shape[1:]
+        kept = [product([*sizes[:k], *sizes[k + 1 :]]) for k in range(len(sizes))]
+        fits = [self.holds(E.eq(dst.free, each), self.operation) for each in kept]
+        return fits[-1:] == [True] and not any(fits[:-1])
 
     def equal(self, one: View, other: View) -> bool:
         return one.rank == other.rank and self._sizes(one.shape, other.shape)

@@ -96,25 +96,26 @@ class Tiles(Struct, frozen=True):
             )
 
     def axes(self) -> Iterator[Change]:
-        """``axis=1`` of a reduction was the last axis up to 0.2 (NKI-M055)."""
+        """``axis=1`` of a reduction could be the last axis up to 0.2 (NKI-M055)."""
         for node in ast.walk(self.text.tree):
             if not isinstance(node, ast.Call) or self.text.name(node.func) != "isa.tensor_reduce":
                 continue
-            ranks = {v.ranks.get("data", 0) for v in self.visits.at(self.text.span(node))}
+            visits = self.visits.at(self.text.span(node))
+            ranks = {v.ranks.get("data", 0) for v in visits}
             axis = next((k.value for k in node.keywords if k.arg == "axis"), None)
             axis = node.args[3] if axis is None and len(node.args) > 3 else axis
             one = isinstance(axis, ast.Constant) and axis.value == 1
             if axis is None or not one or not ranks or min(ranks) < 3:
                 continue
-            last = max(ranks) - 1 if len(ranks) == 1 else 0
+            meant = len(ranks) == 1 and all(v.of_last for v in visits)
+            last = max(ranks) - 1 if meant else 0
             yield Change(
                 MEANING,
                 self.text.span(axis),
-                "`axis=1` was the last axis up to NKI 0.2 and is the second one since: nobody is "
-                "told",
+                "`axis=1` could be the last axis up to NKI 0.2 and is the second one since",
                 "error",
                 ("NKI-M055",),
-                (f"write `axis={last or -1}`",),
+                (f"write `axis={last or -1}`" + (", if the last axis is meant" * (not last)),),
                 f"write `axis={last}`" if last else "",
                 (Edit(self.text.start(axis), self.text.end(axis), str(last)),) if last else (),
             )
