@@ -356,6 +356,8 @@ def made({parameters}):
     return out
 """
 
+_LAUNCHED: Final = _MADE.format(parameters="x=None, sizes=()") + "\n\ndef started(x):\n    "
+
 _NUMPY: Final = "import numpy as np\n"
 _HELD: Final = "held = nl.ndarray((8, 9), dtype=nl.float32, buffer=nl.sbuf)"
 _ELSEWHERE: Final = f"{_HELD}\nnisa.memset(dst=held, value=0.0)\n"
@@ -434,6 +436,9 @@ PYTHON_SUBSET: Final = (
     Twin("N12", _copying(before=f"\n{_ELSEWHERE}"), _copying(_INSIDE), "0.6", "trn3"),
     Twin("G48", _copying().replace("@nki.jit", "@nki.benchmark"), _copying(), "0.2", "trn2"),
     Twin("G47", _MADE.format(parameters=""), _MADE.format(parameters="rounds=2"), "0.2", "trn2"),
+    Twin("G47", f"{_LAUNCHED}made()", f"{_LAUNCHED}made(x)", "0.2", "trn2"),
+    Twin("G32", f"{_LAUNCHED}made(x, [2])", f"{_LAUNCHED}made(x, (2,))", "0.4", "trn2"),
+    Twin("L77", f"{_LAUNCHED}made[2](x, {{}})", f"{_LAUNCHED}made[2](x, ())", "0.6", "trn3"),
 )
 
 

@@ -127,7 +127,7 @@ def _expected(nodes: Iterator[ast.AST]) -> frozenset[str]:
     """The names of functions that are given to something that expects a failure."""
     found = set()
     for node in nodes:
-        if isinstance(node, ast.Call) and _expects(node.func):
+        if isinstance(node, ast.Call) and expects(node.func):
             found |= {part.id for part in node.args if isinstance(part, ast.Name)}
     return frozenset(found)
 
@@ -178,7 +178,7 @@ class _File:
                 yield from self._block(node.body)  # type: ignore[attr-defined]
                 yield from self._block(node.finalbody)  # type: ignore[attr-defined]
         elif isinstance(node, (ast.With, ast.AsyncWith)):
-            if not any(_expects(i.context_expr) for i in node.items):
+            if not any(expects(i.context_expr) for i in node.items):
                 yield from self._block(node.body)
         elif isinstance(node, ast.For):
             yield from self._loop(node)
@@ -239,7 +239,7 @@ class _File:
             or self._place(node) in self._project.device
             or node.name in self._expected
             or _EXPECTING.search(node.name) is not None
-            or any(map(_expects, node.decorator_list))
+            or any(map(expects, node.decorator_list))
         )
 
     def _place(self, node: _Function) -> Place:
@@ -284,7 +284,7 @@ class _File:
             if isinstance(node, (ast.Lambda, ast.IfExp, ast.BoolOp)):
                 continue  # it may never be run
             if isinstance(node, ast.Call):
-                if _expects(node.func):
+                if expects(node.func):
                     continue
                 yield from self._launch(node)
             stack.extend(reversed(list(ast.iter_child_nodes(node))))
@@ -373,7 +373,7 @@ def _words(node: ast.expr) -> list[str]:
     return [word for word in found if word]
 
 
-def _expects(node: ast.expr) -> bool:
+def expects(node: ast.expr) -> bool:
     """Whether an expression sounds as if something were to fail."""
     return _EXPECTING.search(" ".join(_words(node))) is not None
 
@@ -386,7 +386,7 @@ def _leaves(body: Sequence[ast.stmt]) -> bool:
     """Whether a block may not go on after it."""
     return any(
         isinstance(node, (ast.Return, ast.Raise, ast.Continue, ast.Break))
-        or (isinstance(node, ast.Call) and _expects(node.func))
+        or (isinstance(node, ast.Call) and expects(node.func))
         or (isinstance(node, ast.Call) and not {"exit", "abort"}.isdisjoint(_words(node.func)))
         for statement in body
         for node in ast.walk(statement)

@@ -36,7 +36,7 @@ def reduced_axes(op: Operation, rank: int) -> frozenset[int] | None:
 def _may_be_last(op: Operation, rank: int) -> bool:
     """Whether axis 1 of several free ones may stand for the last one: nothing says which it is."""
     rule = kit.described(op).reduces
-    if rule is None or not rule.one or rank <= 2 or _named(op) != {1}:
+    if rule is None or not rule.one or rank <= 2 or _named(op) != frozenset({1}):
         return False
     return op.generation.at_least(rule.one) and not op.generation.at_least(rule.before)
 
