@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from math import prod
 from typing import Final
 
@@ -13,6 +13,7 @@ from rules.memory import examples
 from rules.memory.formulas import Sizes
 from rules.memory.wholes import Along, fillings, leaves_a_part, line, quotients, walks
 from rules.memory.words import reach, subject
+from verifier.hardware.catalogue import Hardware
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
 from verifier.rulebase import Monitor, On, Replayed, Rule, Shown, Whose, register
@@ -35,10 +36,14 @@ def dropped_tails(trace: Trace, target: Target) -> Iterable[Check]:
     """One check per dimension, of an input or a filled tile, of which only whole tiles are read."""
     if not trace.completes:  # what would have been read after the error is not known
         return
-    table = index(trace)
-    targets = [uses for uses in table.storages if uses.writes]
+    yield from unread_tails(index(trace).storages, trace)
+
+
+def unread_tails(storages: Sequence[Uses], trace: Trace) -> Iterator[Check]:
+    """As :func:`dropped_tails`, of what is read and written as parts of these tensors."""
+    targets = [uses for uses in storages if uses.writes]
     sizes = Sizes.of(trace)
-    for uses in table.storages:
+    for uses in storages:
         if not uses.reads or any(not r.view.exact for r in uses.reads):
             continue
         frame = uses.reads[0].view.frame
@@ -46,7 +51,7 @@ def dropped_tails(trace: Trace, target: Target) -> Iterable[Check]:
             continue
         for dimension, extent in enumerate(frame):
             if _filled(uses, dimension, extent):
-                yield from _tail(uses, dimension, targets, sizes, table)
+                yield from _tail(uses, dimension, targets, sizes, index(trace))
 
 
 def _filled(uses: Uses, dimension: int, extent: Expr) -> bool:
@@ -209,7 +214,7 @@ def _read_to_the_end(
     )
 
 
-def tail_unread(event: Reached, target: Target) -> Iterator[Check]:
+def tail_unread(event: Reached, target: Hardware) -> Iterator[Check]:
     """An input, or a tile filled to its end, that a run reads up to an index that it leaves out,
     or not at all; which loop should have come there it cannot say."""
     storage = event.storage

@@ -15,7 +15,7 @@ from verifier.dialects.registry import of_generation
 from verifier.executor import tpu
 from verifier.executor.cores import Core
 from verifier.executor.findings import MisuseError
-from verifier.executor.lanes import Array
+from verifier.executor.lanes import Array, ByteMemory
 from verifier.executor.races import Races
 from verifier.executor.records import Address, start_of
 from verifier.executor.semantics.casts import NUMPY
@@ -86,6 +86,15 @@ class Given(Struct):
         pointee = Pointee(name, dtype, elements, storage)
         self.pointees.append(pointee)
         return Pointer(pointee)
+
+    def tensors(self) -> Iterator[tuple[Storage, ByteMemory | None]]:
+        """The buffers, as the kernel declares what pointers point at, or else as they are given."""
+        for pointee in self.pointees:
+            if pointee.view is not None:
+                yield pointee.view.storage, pointee.storage.bytes
+        if not self.pointees:
+            declared = (s for s in self.buffers if s.marks.get(Mark.DECLARED))
+            yield from ((storage, storage.bytes) for storage in declared)
 
     def results(self) -> Iterator[BufferStorage]:
         """Those that were written."""
@@ -201,21 +210,19 @@ def finish(machine: ConcreteMachine, given: Given, span: Span) -> None:
         if machine.stores.lost:
             machine.unsettled |= {rule.id for rule, _ in machine.rules.monitors.get(Stored, ())}
     capacity(machine)
-    for pointee in given.pointees:
-        _reached(machine, pointee)
+    for storage, memory in given.tensors():
+        _reached(machine, storage, memory)
     _filled(machine, given, span)
     if not any(True for _ in given.results()):
         # a kernel whose text writes nothing is another matter: here no write was come to
         machine.meet(Wasted(machine.kernel, span))
 
 
-def _reached(machine: ConcreteMachine, pointee: Pointee) -> None:
-    """Tell how much of a tensor that is declared for a pointer is read, along each dimension."""
-    memory, view = pointee.storage.bytes, pointee.view
-    if memory is None or view is None or not memory.watched:
+def _reached(machine: ConcreteMachine, storage: Storage, memory: ByteMemory | None) -> None:
+    """Tell how much of a buffer is read, along each dimension of the shape that is declared."""
+    if memory is None or not memory.watched:
         return
-    storage, shape = view.storage, extents(view.storage)
-    size = NUMPY[pointee.dtype].itemsize
+    shape, size = extents(storage), storage.dtype.itemsize.const
     if math.prod(shape) * size > memory.size:  # which is told where it is declared
         return
     taken: Any = np.zeros(shape, np.bool_)
