@@ -194,7 +194,8 @@ def _may_happen(read: Access, write: Access, later: _Later) -> Iterator[Bool]:
     if common_loops(read.loops, write.loops) < depth:
         return
     behind = read.order > write.order or common_loops(read.loops, write.loops) > depth
-    before = read.order < later.write.order
+    own = read.operation is later.write.operation  # what writes over it may take it first
+    before = read.order < later.write.order or own
     if later.loop is None:
         if behind and before:
             yield _possible(read, depth, None)

@@ -192,8 +192,8 @@ class Memory:
         self.written = False
         #: whether anything but a matmul wrote to it (PSUM)
         self.writer = ""
-        #: the last operation of the Tensor Engine that wrote to it (PSUM)
-        self.product: Operation | None = None
+        #: the last operation of the Tensor Engine that wrote to it, and where (PSUM)
+        self.product: tuple[Operation, Geometry | Gather] | None = None
         self.untracked = False
         self.unit = template.itemsize
 

@@ -670,16 +670,20 @@ def _check_sum(machine: ConcreteMachine, steps: Steps, found: Bound) -> None:
 
 
 def _check_lost(machine: ConcreteMachine, steps: Steps, found: Bound) -> None:
-    """What a write into PSUM overwrites: a product that nothing has read."""
-    made = found.memory.product
-    if made is not None and steps.resets and found.memory.content.at(found.place) == SUM:
-        machine.meet(Overwritten(made, found.memory.storage, steps.operation.span))
+    """What a write into PSUM overwrites: a whole product that nothing has read."""
+    memory, place = found.memory, found.place
+    if memory.product is None or not steps.resets or not isinstance(place, Geometry):
+        return
+    made, of = memory.product
+    held = memory.content.at(place)
+    if isinstance(held, int) and held == SUM and place in (of, memory.template.whole):
+        machine.meet(Overwritten(made, memory.storage, steps.operation.span))
 
 
 def _started(found: Bound, steps: Steps) -> None:
     memory = found.memory
     if steps.tensor:
-        memory.product = steps.operation
+        memory.product = (steps.operation, found.place)
     if not steps.tensor:
         memory.writer = steps.operation.name.rpartition(".")[2]
         memory.content.put(found.place, steps.holds)
