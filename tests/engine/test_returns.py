@@ -77,3 +77,46 @@ def test_an_error_in_some_trip_hides_no_tail(tmp_path: Path) -> None:
 def test_behind_an_error_of_all_inputs_nothing_is_missed(tmp_path: Path) -> None:
     result = check(tmp_path, TAIL.format(fault="None", least=0).replace("if W", "P()\n    if W"))
     assert [finding.rule for finding in result.diagnostics] == ["wrong-type"]
+
+
+KEPT = """
+@nki.jit
+def kernel(x, aux: bool, more: bool):
+    P, N = x.shape
+    assert P <= 128 and N <= 1000
+    t = nl.ndarray((P, N), dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=t, src=x)
+    y = nl.ndarray((P, N), dtype=x.dtype, buffer=nl.shared_hbm)
+    nisa.dma_copy(dst=y, src=t)
+    {body}
+"""
+NEW = "nl.ndarray((P, N), dtype=x.dtype, buffer=nl.shared_hbm)"
+
+
+@pytest.mark.parametrize(
+    ("start", "there", "last", "returned", "name"),
+    [
+        ("outs = [y]", f"outs.append({NEW})", "outs[-1]", "outs", "outs"),
+        ('outs = {"y": y}', f'outs["z"] = {NEW}', 'outs["z"]', "outs.values()", 'outs["z"]'),
+        (f"outs, z = [y], {NEW}", "outs.append(z)", "z", "outs", "z"),
+        ("outs, more_ = [y], []", f"z = {NEW}; more_ = [z]", "z", "outs + more_", "z"),
+        (f"outs, z = [y], {NEW}", "", "z", "[[outs, z] if aux else y]", "z"),
+    ],
+)
+def test_what_a_flag_puts_into_a_list_is_returned_where_it_is_set(
+    tmp_path: Path, start: str, there: str, last: str, returned: str, name: str
+) -> None:
+    told = f"`{name}` is returned, but not all of it is written"
+    needed: list[tuple[str, str]] = [("not aux or more", told)]
+    for stored, needs in (("True", []), ("more", needed)):
+        body = f"""{start}
+    if aux:
+        {there or "pass"}
+        if {stored}:
+            nisa.dma_copy(dst={last}, src=t)
+    return tuple({returned})"""
+        result = check(tmp_path, KEPT.format(body=body))
+        (kernel,) = result.kernels
+        assert kernel.status == ("conditional" if needs else "verified")
+        conjuncts = kernel.precondition.conjuncts if kernel.precondition else ()
+        assert [(conjunct.text, conjunct.what) for conjunct in conjuncts] == needs

@@ -185,6 +185,9 @@ def _target(file: SourceText, node: ast.AST) -> str | None:
         target: ast.AST = parent.targets[0]
     elif isinstance(parent, ast.For) and parent.iter is node:
         target = parent.target
+    elif isinstance(parent, ast.Call) and _appends(parent):
+        assert isinstance(parent.func, ast.Attribute)
+        target = parent.func.value
     elif (
         isinstance(parent, ast.Tuple) and isinstance(outer, ast.Assign) and len(outer.targets) == 1
     ):
@@ -196,8 +199,24 @@ def _target(file: SourceText, node: ast.AST) -> str | None:
         )
     else:
         return None
+    return _called(target)
+
+
+def _appends(call: ast.Call) -> bool:
+    """Whether a call appends one value to a list."""
+    appends = isinstance(call.func, ast.Attribute) and call.func.attr == "append"
+    return appends and len(call.args) == 1 and not call.keywords
+
+
+def _called(target: ast.AST) -> str | None:
+    """What a value is called that is bound to a target."""
     if isinstance(target, ast.Attribute):
         return target.attr
+    if isinstance(target, ast.Subscript):
+        owner, key = target.value, target.slice
+        if isinstance(owner, ast.Name) and isinstance(key, ast.Constant):
+            return f'{owner.id}["{key.value}"]' if isinstance(key.value, str) else None
+        return None
     return target.id if isinstance(target, ast.Name) else None
 
 

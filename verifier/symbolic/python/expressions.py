@@ -248,12 +248,33 @@ def call(vm: VM, node: ir.Call) -> object:
 
 def call_of(vm: VM, node: ir.Call, callee: object) -> object:
     """The value of a call expression whose function has been evaluated."""
-    hint, vm.target_name = vm.target_name, None
+    hint, vm.target_name = vm.target_name, _appended_to(node)
     args = _arguments(vm, node)
     keywords = _keywords(vm, node)
     vm.target_name = hint
     made = Call(args, keywords, node.span, vm.text(node.func.span), hint)
     return vm.invoke(callee, made)
+
+
+def called(target: ir.Expr) -> str | None:
+    """What a value is called that is bound to a target."""
+    if isinstance(target, ir.Attribute):
+        return target.attr
+    if isinstance(target, ir.Subscript):
+        owner, key = target.value, target.index
+        if isinstance(owner, ir.Name) and isinstance(key, ir.Const) and isinstance(key.value, str):
+            return f'{owner.id}["{key.value}"]'
+        return None
+    return target.id if isinstance(target, ir.Name) else None
+
+
+def _appended_to(node: ir.Call) -> str | None:
+    """What a list is called to which a call appends what another one makes."""
+    appends = isinstance(node.func, ir.Attribute) and node.func.attr == "append"
+    if appends and len(node.args) == 1 and not node.keywords and isinstance(node.args[0], ir.Call):
+        assert isinstance(node.func, ir.Attribute)
+        return called(node.func.value)
+    return None
 
 
 def _arguments(vm: VM, node: ir.Call) -> tuple[Arg, ...]:

@@ -41,7 +41,7 @@ class Returned(Struct):
     def of(self, value: object) -> Returned:
         """What there is in a value."""
         vm = self.vm
-        visited: set[int] = set()  # a list may hold itself
+        visited: set[tuple[int, Bool]] = set()  # a list may hold itself
         stack: list[tuple[Bool, object]] = [(E.TRUE, value)]
         for _ in range(_MOST):
             if not stack:
@@ -58,9 +58,9 @@ class Returned(Struct):
                 if not vm.kind(item).tensorless:
                     self.unseen = self.unseen or f"what is returned is not followed: {item.reason}"
             elif isinstance(item, Ref):
-                if item.id not in visited:
-                    visited.add(item.id)
-                    stack.extend((under, part) for part in self._parts(item))
+                if (item.id, under) not in visited:
+                    visited.add((item.id, under))
+                    stack.extend((E.and_(under, has), part) for has, part in self._parts(item))
             elif isinstance(item, Guarded):
                 stack.extend((E.and_(under, guard), part) for guard, part in vm.cases(item))
             elif isinstance(item, tuple):
@@ -71,19 +71,21 @@ class Returned(Struct):
     def _add(self, under: Bool, view: View) -> None:
         self.views.setdefault(under, []).append(view)
 
-    def _parts(self, ref: Ref) -> Iterator[object]:
+    def _parts(self, ref: Ref) -> Iterator[tuple[Bool, object]]:
+        """What is in a box, each with the condition that it is."""
         box = self.vm.heap.get(ref.id)
         if not isinstance(box, ListBox):
-            yield from box_parts(box)
+            yield from ((E.TRUE, part) for part in box_parts(box))
             return
         for segment in box.segments:
             if isinstance(segment, Item):
-                yield segment.value
+                yield E.TRUE, segment.value
             else:
-                yield from self._run(segment)
+                there = _some(segment.count)
+                yield from ((there, part) for part in self._run(segment))
 
     def _run(self, run: Many) -> Iterator[object]:
-        """The elements of a run: of a short one each, else any one."""
+        """The elements of a run: of a short one each, else any one of those that there are."""
         if run.count.is_const and run.count.const <= _EACH:
             trips = [E.const(trip) for trip in range(run.count.const)]
         else:
@@ -94,3 +96,11 @@ class Returned(Struct):
         for trip in trips:
             for value in run.values:
                 yield renamed(self.vm, run, value, trip)
+
+
+def _some(count: Expr) -> Bool:
+    """That a run has an element; of one that a flag puts there, that flag itself."""
+    flag = count.as_atom()
+    if isinstance(flag, E.Ite) and flag.then is E.const(1) and flag.other is E.const(0):
+        return flag.test
+    return E.ge(count, 1)

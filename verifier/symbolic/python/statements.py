@@ -25,6 +25,7 @@ from verifier.symbolic.python import (
     patterns,
     whiles,
 )
+from verifier.symbolic.python.expressions import called
 from verifier.symbolic.python.flow import Ended, Exit, Fault
 from verifier.symbolic.python.functions import make_function
 from verifier.symbolic.python.heap import UNBOUND
@@ -59,18 +60,11 @@ def _bind_value(vm: VM, target: ir.Expr, node: ir.Expr) -> None:
     previous = vm.target_name
     values = []
     for part, each in zip(parts, nodes, strict=True):
-        vm.target_name = _called(part)
+        vm.target_name = called(part)
         values.append(vm.eval(each))
     vm.target_name = previous
     for part, value in zip(parts, values, strict=True):
         binding.assign(vm, part, value, node.span)
-
-
-def _called(target: ir.Expr) -> str | None:
-    """What a value is called that is bound to a target."""
-    if isinstance(target, ir.Attribute):
-        return target.attr
-    return target.id if isinstance(target, ir.Name) else None
 
 
 def _annotated(vm: VM, stmt: ir.AnnAssign) -> None:
