@@ -269,3 +269,35 @@ def test_what_is_shown_is_what_does_not_fit() -> None:
     result = analyze_source(KERNEL.format(body=body))
     (found,) = (d for d in result.diagnostics if d.rule == "sbuf-capacity")
     assert found.notes[0] == "live bytes per partition is 4*P = 212996"
+
+
+LISTED = """\
+tiles = [nl.ndarray((128, 20000), dtype=nl.float32, buffer=nl.sbuf) for _ in range({count})]
+{first}
+for i in range({count}):
+    {then}use(tiles[i])"""
+FILL = "nisa.memset(dst={0}, value=1.0)"
+EACH = f"for i in {{numbers}}:\n    {FILL.format('tiles[i]')}"
+
+
+@pytest.mark.parametrize(
+    ("numbers", "between", "then", "status"),
+    [
+        ([0, 1, 2], "", "", "violated"),
+        ([2, 0, 1], "", "", "violated"),
+        ([0, 1], "", "", "verified"),
+        ([0, 1], "use(big(15000))", "", "violated"),
+        ([0, 1], "use(big(13000))", "", "verified"),
+        ([0, 1, 2], "if flag:\n    nisa.memset(dst=tiles[2], value=2.0)", "", "violated"),
+        # what was written before is not needed
+        ([0, 1, 2], "", "nisa.memset(dst=tiles[i], value=2.0); ", "verified"),
+        ([0, 1, 2], "", "nisa.memset(dst=tiles[i][:, 1:], value=2.0); ", "violated"),
+    ],
+)
+def test_tiles_of_a_list_live_from_where_they_are_written_by_number(
+    numbers: list[int], between: str, then: str, status: str
+) -> None:
+    """In a list that a loop goes through later on."""
+    first = "\n".join(filter(None, (EACH.format(numbers=numbers), between)))
+    body = LISTED.format(count=len(numbers), first=first, then=then)
+    assert verdicts(body)[0] == status

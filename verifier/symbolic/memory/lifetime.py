@@ -185,7 +185,7 @@ def lifetime(table: Index, uses: Uses, named: Named = ()) -> Lifetime:
             copies = copies * kept
             span.widen(loop, *table.extent[id(loop)])
         if None in ages:
-            exact = exact and _all_visited(accesses, position, loop)
+            exact = exact and all_visited(accesses, position, loop)
             together.append(_of_any(uses, position, loop, turns))
         elif oldest:
             most = _apart(ages, accesses, oldest, span.start)
@@ -230,7 +230,7 @@ def _of_pairs(
     if len(together) < 2:
         return tuple(together)
     known = (
-        each.most is not None or _all_visited(accesses, storage.loops.index(each.loop), each.loop)
+        each.most is not None or all_visited(accesses, storage.loops.index(each.loop), each.loop)
         for each in together
     )
     return tuple(
@@ -251,7 +251,7 @@ def _of_any(uses: Uses, position: int, loop: Loop, turns: Mapping[int, Turn]) ->
         age = age_term(access, position, loop)
         if loop in access.operation.loops:
             if age is not E.const(0):
-                return Together(loop, None, _all_visited(uses.all, position, loop))
+                return Together(loop, None, all_visited(uses.all, position, loop))
             begun = begun or (set(access.path) <= set(uses.storage.path) and not access.given)
             continue
         if age is None:
@@ -350,7 +350,7 @@ def _last_for_certain(storage: Storage, accesses: list[Access], loops: list[Loop
     return late if passing or any(access.order > late for access in accesses) else end
 
 
-def _all_visited(accesses: list[Access], position: int, loop: Loop) -> bool:
+def all_visited(accesses: list[Access], position: int, loop: Loop) -> bool:
     """Whether a loop behind the one that makes tensors uses each of them."""
     for access in accesses:
         if loop in access.operation.loops or position >= len(access.view.instance):

@@ -19,6 +19,7 @@ from verifier.symbolic.memory.lifetime import (
     Span,
     Together,
     age_term,
+    all_visited,
     lifetime,
     loops_around,
     touch_of,
@@ -38,8 +39,123 @@ def lives(table: Index, uses: Uses) -> list[Lifetime]:
     for access in uses.all:
         part = groups.setdefault(_named(uses.storage, access), Uses(uses.storage))
         (part.writes if access in uses.writes else part.reads).append(access)
+    handed = [name for name in groups if _hands_on(groups, name)]
+    if handed:
+        return _one_by_one(table, groups, handed) or _thrown_together(table, groups, handed)
     found = {named: _of_one_name(table, part, named) for named, part in groups.items()}
     return [_kept(table, life, found) for stages in found.values() for life in stages]
+
+
+def _may_be(any_: Named, named: Named) -> bool:
+    """Whether tensors of any iterations may be those of particular ones."""
+    return any_ != named and all(n is None or n is m for n, m in zip(any_, named, strict=True))
+
+
+def _hands_on(groups: Mapping[Named, Uses], name: Named) -> bool:
+    """Whether what is done to a tensor by its number alone comes before others go through the list
+    that it is in, behind the loop that made it: it lives until then."""
+    first, last = _ends(groups[name])
+    for other, uses in groups.items():
+        begun, ended = _ends(uses)
+        if not _may_be(other, name) or first >= begun or last >= ended or _begins_anew(uses):
+            continue
+        for loop, number, any_ in zip(uses.storage.loops, name, other, strict=True):
+            if number is not any_ and any(loop not in each.operation.loops for each in uses.all):
+                return True
+    return False
+
+
+def _begins_anew(uses: Uses) -> bool:
+    """Whether each tensor is written from end to end before anything else is done to it."""
+    head, *rest = uses.all
+    around = head.operation.loops
+    return (
+        touch_of(head, head.order, E.TRUE, ()).whole
+        and set(head.path) <= set(uses.storage.path)
+        and not head.given
+        and all(
+            each.view.instance == head.view.instance
+            and each.operation.loops[: len(around)] == around
+            for each in rest
+        )
+    )
+
+
+def _ends(uses: Uses) -> tuple[int, int]:
+    orders = [access.order for access in uses.all]
+    return min(orders), max(orders)
+
+
+def _thrown_together(
+    table: Index, groups: Mapping[Named, Uses], handed: Sequence[Named]
+) -> list[Lifetime]:
+    """The lifetimes where it is not followed when each of some tensors begins to live, and when it
+    ends: as many as there are may live from the first use of one to the last."""
+    names = {*handed, *(other for other in groups for name in handed if _may_be(other, name))}
+    joined = Uses(next(iter(groups.values())).storage)
+    for name in names:
+        joined.writes += groups[name].writes
+        joined.reads += groups[name].reads
+    common = tuple(
+        each[0] if all(n is each[0] for n in each) else None for each in zip(*names, strict=True)
+    )
+    whole = dataclasses.replace(lifetime(table, joined, common), certain=-1)
+    found = {common: [whole]}
+    for name, uses in groups.items():
+        if name not in names:
+            found.setdefault(name, []).extend(_of_one_name(table, uses, name))
+    return [_kept(table, life, found) for stages in found.values() for life in stages]
+
+
+def _one_by_one(
+    table: Index, groups: Mapping[Named, Uses], handed: Sequence[Named]
+) -> list[Lifetime]:
+    """The lifetimes where each tensor of a list is written by its number, and then one loop reads
+    them all: one after the other begins to live, and from the last one on all of them do.
+
+    Nothing where that is not so.
+    """
+    storage = next(iter(groups.values())).storage
+    others = [uses for name, uses in groups.items() if name not in handed]
+    if len(storage.loops) != 1 or len(others) != 1 or others[0].writes:
+        return []
+    (loop,), (visits,) = storage.loops, others
+    begun, _ = _ends(visits)
+    around = loops_around(visits.all, storage.loops)
+    if len(around) != 1 or loop.kind is LoopKind.GRID or not all_visited(visits.all, 0, loop):
+        return []
+    starts: dict[int, int] = {}
+    for (number,) in handed:
+        uses = groups[(number,)]
+        writes = [w.order for w in uses.writes if set(w.path) <= set(storage.path) and not w.given]
+        if number is None or not writes or any(a.operation.loops for a in uses.all):
+            return []
+        if min(writes) != _ends(uses)[0] or _ends(uses)[1] >= begun:
+            return []
+        starts[number.const] = min(writes)
+    if loop.trips is not E.const(len(starts)) or set(starts) != set(range(len(starts))):
+        return []
+    full = max(starts.values())
+    end = table.extent[id(around[0])][1]
+    early = [
+        Lifetime(
+            storage,
+            start,
+            full - 1,
+            E.const(1),
+            start,
+            full - 1,
+            named=(E.const(number),),
+            certain=full - 1,
+        )
+        for number, start in starts.items()
+        if start < full
+    ]
+    together = (Together(loop, None),)
+    whole = Lifetime(
+        storage, full, end, loop.trips, full, end, together=together, named=(None,), certain=begun
+    )
+    return [*early, whole]
 
 
 def _of_one_name(table: Index, uses: Uses, named: Named) -> list[Lifetime]:
@@ -260,11 +376,7 @@ def _kept(table: Index, life: Lifetime, found: Mapping[Named, Sequence[Lifetime]
     besides theirs.
     """
     any_ = [
-        other
-        for named, stages in found.items()
-        if named != life.named
-        and all(n is None or n is m for n, m in zip(named, life.named, strict=True))
-        for other in stages
+        other for named, stages in found.items() if _may_be(named, life.named) for other in stages
     ]
     if not any_:
         return life
