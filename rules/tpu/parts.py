@@ -209,8 +209,8 @@ class Follower:
         key = (_terms(one), _terms(other))
         if key not in self._met:
             apart, ranges = kit.apart(self.chip, one, other)
-            sure = apart is E.TRUE or self._known.also(ranges, ()).decide(apart) is True
-            self._met[key] = not sure
+            known = self._known.also(ranges, ()) if ranges else self._known
+            self._met[key] = not (apart is E.TRUE or known.decide(apart) is True)
         return self._met[key]
 
     def _same(self, one: LocalTensor, other: LocalTensor) -> bool:

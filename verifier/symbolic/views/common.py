@@ -110,6 +110,7 @@ def limited(fact: Bool) -> Sym | None:
     return symbol if isinstance(symbol, Sym) else None
 
 
+@lru_cache(maxsize=4096)
 def conjuncts(fact: Bool) -> tuple[Bool, ...]:
     """The fact as several facts: conjunctions split, and ``e <= min(a, b)`` into two.
 
