@@ -102,6 +102,12 @@ def test_bounds_of_the_same_are_alike() -> None:
     listed = E.or_(E.eq(rows, 64), E.eq(rows, 256))
     assert promised(E.eq(rows % 96, 0), [listed], limits=False)
     assert not promised(E.le(rows + columns, 96), [listed], limits=True)
+    # with a number that is one value as with that value
+    fixed = E.eq(columns, 16)
+    assert promised(E.le(rows * columns, 96), [listed, fixed], limits=True)
+    assert promised(E.le(rows // columns, 8), [listed, fixed], limits=True)
+    assert promised(E.le(rows * columns, 96), [E.le(rows, 9), fixed], limits=True)
+    assert not promised(E.le(rows * steps, 96), [listed, fixed], limits=True)
     assert not promised(E.le(rows, 96), [E.or_(listed, E.eq(columns, 1))], limits=True)
 
 

@@ -37,11 +37,12 @@ def _promised(wanted: Bool, parts: list[Bool], limits: bool) -> bool:
 
 def _in_fewer_words(parts: list[Bool]) -> list[E.Substitution]:
     """What numbers are by the equalities that are said, one after the other: what is said of one
-    of two equal numbers is said of both. Sizes stay rather than other numbers of the caller's."""
+    of two equal numbers is said of both, and what is said with a number that is one value is said
+    with that. Sizes stay rather than other numbers of the caller's."""
     found: list[E.Substitution] = []
     for part in parts:
         equal = _put(found, part)
-        if equal.kind is not E.BoolKind.EQ or equal.expr is None or len(equal.free()) == 1:
+        if equal.kind is not E.BoolKind.EQ or equal.expr is None:
             continue
         solved = [s for s in equal.free() if _is_solvable(equal.expr, s)]
         if solved:
