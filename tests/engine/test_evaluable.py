@@ -6,6 +6,7 @@ import itertools
 
 import pytest
 
+from verifier.engine import analyze_source
 from verifier.engine.evaluable import in_order
 from verifier.solver.solver import Solver
 from verifier.symbolic import expr as E
@@ -44,3 +45,30 @@ def test_a_divisor_is_not_zero_where_it_divides(number: int) -> None:
         values = {"N": n, "R": r, "M": m}
         if all(E.evaluate(fact, values) for fact in known):
             assert isinstance(eval(" and ".join(f"({t})" for t in texts), {}, values), bool)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "status"),
+    [
+        ("N % step == 0", "step in (5, 8)", "verified"),
+        ("N % step == 0", "step >= 1 and step != 9", "verified"),
+        ("N % step == 0", "N >= step", "conditional"),
+        ("N % step == 0", "N // step >= 1", "conditional"),
+        ("(1, 8)[step] == 8", "step == 1", "verified"),
+        ("(1, 8)[step] == 8", "(1, 8)[step] < 9", "conditional"),
+    ],
+)
+def test_an_input_that_is_rejected_in_either_way_is_no_fault(
+    before: str, after: str, status: str
+) -> None:
+    """An error of Python before the assertion that excludes the input rejects it just as well."""
+    text = (
+        "import nki\nimport nki.isa as nisa\nimport nki.language as nl\n\n\n@nki.jit\n"
+        "def k(x, step: int):\n    P, N = x.shape\n    assert P == 24 and N == 40\n"
+        f"    assert {before}\n    assert {after}\n"
+        "    y = nl.ndarray((P, N), dtype=x.dtype, buffer=nl.shared_hbm)\n"
+        "    t = nl.ndarray((P, N), dtype=x.dtype, buffer=nl.sbuf)\n"
+        "    nisa.dma_copy(dst=t, src=x)\n    nisa.dma_copy(dst=y, src=t)\n    return y\n"
+    )
+    (kernel,) = analyze_source(text).kernels
+    assert kernel.status == status

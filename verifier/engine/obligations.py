@@ -165,9 +165,10 @@ def known_at(assumptions: Iterable[Assumption], obligation: Obligation) -> tuple
     """What the kernel demands where an obligation arises: what it has asserted before.
 
     The demands of the grid and the contract always hold, and so do later assertions that every
-    run comes to, since nothing runs before the whole kernel is traced; but not for what dies while
-    it is traced. What is said later on of values that are not followed, and that the obligation
-    does not ask for, excludes no input.
+    run comes to, since nothing runs before the whole kernel is traced. Of what dies while it is
+    traced they are known where they compare inputs alone: those that they exclude are rejected in
+    either way. What is said later on of values that are not followed, and that the obligation does
+    not ask for, excludes no input.
     """
     traced = obligation.rule.on is not On.HOST
     terms: list[Expr | Bool] = [obligation.check.predicate, *obligation.local_facts]
@@ -176,9 +177,19 @@ def known_at(assumptions: Iterable[Assumption], obligation: Obligation) -> tuple
         a.condition
         for a in assumptions
         if a.order <= obligation.order
-        or (a.everywhere and traced)
+        or (a.everywhere and (traced or _compares_inputs(a.condition)))
         or a.kind in (AssumptionKind.GRID, AssumptionKind.CONTRACT)
         or (a.kind is AssumptionKind.TYPE and not _of_others(a.condition, asked))
+    )
+
+
+def _compares_inputs(condition: Bool) -> bool:
+    """Whether a condition has a value for all inputs: it compares them, and computes nothing that
+    an error before may have kept from being computed."""
+    if condition.kind in E.JUNCTIONS:
+        return all(map(_compares_inputs, condition.args))
+    return condition.expr is not None and all(
+        isinstance(atom, Sym) and atom.origin in E.GIVEN for atom in condition.expr.atoms()
     )
 
 
