@@ -152,3 +152,38 @@ def test_zeros_that_a_loop_may_leave_are_reported_and_left(tmp_path: Path) -> No
     (zeros,) = [d for d in found(path).diagnostics if "M136" in " ".join(d.facts)]
     assert zeros.span.line == 11 and zeros.fix is None
     assert "see to it that the loop runs" in zeros.help[0]
+
+
+@pytest.mark.parametrize(
+    ("stationary", "zeros", "product"),
+    [
+        (
+            "nl.load(a[i])",
+            "nl.ndarray((64, 320)",
+            "nisa.nc_matmul(dst=acc[...], stationary=nl.load(a[i]), moving=nl.load(b[i]))",
+        ),
+        (
+            "nisa.tensor_copy(nl.load(a[i]))",
+            "nl.zeros((64, 320)",
+            "acc[...] += nisa.nc_matmul(nisa.tensor_copy(nl.load(a[i])), nl.load(b[i]))",
+        ),
+    ],
+)
+def test_zeros_go_with_the_product_that_adds_to_them(
+    stationary: str, zeros: str, product: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "sums.py"
+    path.write_text(
+        "import neuronxcc.nki as nki\nimport neuronxcc.nki.isa as nisa\n"
+        "import neuronxcc.nki.language as nl\n\n\n@nki.jit\ndef k(a, b):\n"
+        "    assert a.shape == (2, 96, 64) and b.shape == (2, 96, 320)\n"
+        "    out = nl.ndarray((64, 320), dtype=nl.float32, buffer=nl.shared_hbm)\n"
+        "    acc = nl.zeros((64, 320), nl.float32, buffer=nl.psum)\n"
+        "    for i in nl.affine_range(2):\n"
+        f"        acc[...] += nisa.nc_matmul({stationary}, nl.load(b[i]))\n"
+        "    nl.store(out, value=nl.copy(acc))\n    return out\n",
+        encoding="utf-8",
+    )
+    fixing, _ = fixed(path)
+    _, text = fixing.changed[str(path)]
+    assert zeros in text and product in text

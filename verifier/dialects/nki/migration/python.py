@@ -497,8 +497,8 @@ def _whiles(text: Text, device: list[ast.FunctionDef]) -> Iterator[Change]:
                     yield Change(
                         PYTHON,
                         text.span(node.test),
-                        "`while` on a register is a loop of the device up to NKI 0.5",
-                        "warning",
+                        "`while` on a register is deprecated since NKI 0.6",
+                        "note",
                         ("NKI-M131",),
                         ("write `nl.while_loop(init, body)`",),
                     )

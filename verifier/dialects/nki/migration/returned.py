@@ -28,6 +28,7 @@ from verifier.dialects.nki.migration.calls import (
 from verifier.dialects.nki.migration.changes import CALL, Change, Edit
 from verifier.dialects.nki.migration.results import Allocation, Stored, Visits, allocation
 from verifier.dialects.nki.migration.text import Text, inserted
+from verifier.dialects.nki.signatures import lookup
 from verifier.dialects.nki.versions import said
 from verifier.dialects.signature import Signature
 from verifier.hardware.memories import Buffer
@@ -85,14 +86,14 @@ class Returning(Struct, frozen=True):
         fit = fitted(form, signature, self.to, shift=1)
         if not all(_given_up(lost) for lost in fit.lost):
             return None
-        made = allocation(self.text, self.visits, form)
-        if made is None:
-            return None
         target = _target(statement, form.call)
         if target is None:
             return None
         if isinstance(statement, ast.AugAssign):
-            return self._summed(form, signature, fit, statement, made)
+            return self._summed(form, signature, fit, statement)
+        made = allocation(self.text, self.visits, form)
+        if made is None:
+            return None
         if isinstance(target, ast.Name):
             return self._named(form, signature, fit, statement, target, made)
         return self._stored(form, signature, fit, statement, target, made)
@@ -168,7 +169,6 @@ class Returning(Struct, frozen=True):
         signature: Signature,
         fit: Fitted,
         statement: ast.AugAssign,
-        made: Allocation,
     ) -> tuple[Edit, ...] | None:
         """``t += nisa.nc_matmul(...)``: the first product into a tile overwrites what is there."""
         assigned = self._assigned(statement)
@@ -176,12 +176,20 @@ class Returning(Struct, frozen=True):
             return None
         if not all(each.sum_alone and each.fits for each in assigned):
             return None
+        if any(self._returns(node) for node in ast.walk(form.call) if node is not form.call):
+            return None  # that one is to be given its destination first
         target = statement.target
         if isinstance(target, ast.Attribute):
             return None
         place = self.text.rendered(target)
         begin = Edit(self.text.start(statement), self.text.start(form.call), "")
         return (begin, *self._destined(form, signature, fit, place))
+
+    def _returns(self, node: ast.AST) -> bool:
+        """Whether it is a call that returns its result no longer."""
+        name = self.text.name(node.func) if isinstance(node, ast.Call) else None
+        signature = None if name is None else lookup(name, self.to)
+        return signature is not None and signature.names[:1] == ("dst",)
 
     # -- parts -------------------------------------------------------------------------------------
 

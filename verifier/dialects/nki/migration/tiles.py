@@ -81,7 +81,7 @@ class Tiles(Struct, frozen=True):
             start, end = self.text.start(node.func), self.text.end(node.func)
             always = all(each.always for each in found)  # else they are the result of no product
             help_ = "" if always else ", and see to it that the loop runs once at least"
-            fixed = module is not None and always
+            fixed = module is not None and always and not self._left()
             yield Change(
                 PYTHON,
                 self.text.span(node),
@@ -94,6 +94,12 @@ class Tiles(Struct, frozen=True):
                 f"write `{module}.ndarray`" if fixed else "",
                 (Edit(start, end, f"{module}.ndarray"),) if fixed else (),
             )
+
+    def _left(self) -> bool:
+        """Whether a product stays as it is written: what it adds to needs its zeros then."""
+        return any(
+            c.rule == CALL and "NKI-M016" in c.facts and not c.edits for c in self.text.changes
+        )
 
     def axes(self) -> Iterator[Change]:
         """``axis=1`` of a reduction could be the last axis up to 0.2 (NKI-M055)."""
