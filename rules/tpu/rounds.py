@@ -58,6 +58,47 @@ class Size(Struct, frozen=True, eq=False):
             return E.Substitution({atom: E.const(value)})
         return E.Substitution({}, atoms={atom: E.const(value)})
 
+    def rounds(self, value: int) -> _Rounded:
+        return _Rounded(self.put(value), self._within(value))
+
+    def _within(self, value: int) -> E.Substitution:
+        """What is divided into so many rounds, as a symbol between its bounds."""
+        atom = self.term.as_atom()
+        if not isinstance(atom, E.Div) or not atom.den.is_const or atom.den.const < 1:
+            return E.Substitution({})
+        symbol = (atom.num - atom.num.const).as_atom()
+        if not isinstance(symbol, E.Sym):
+            return E.Substitution({})
+        low = atom.den.const * value - atom.num.const
+        high = low + atom.den.const - 1
+        low = low if symbol.lo is None else max(low, symbol.lo)
+        high = high if symbol.hi is None else min(high, symbol.hi)
+        if low > high:
+            return E.Substitution({})
+        name = f"{low} <= {symbol.name} <= {high}"
+        return E.Substitution({symbol: E.symbol(name, low, high, symbol.origin)})
+
+
+class _Rounded(Struct, frozen=True, eq=False):
+    """A number of rounds that is put in; ``within``: as bounds of what it hangs on."""
+
+    put: E.Substitution
+    within: E.Substitution
+
+    def touches(self, touches: Sequence[Touch]) -> tuple[Touch, ...]:
+        """The tensors, where a minimum is a number if all rounds that are not the last have it."""
+        found = touches_at(touches, self.put)
+        if self.within.is_empty:
+            return found
+        plain: dict[E.Atom, Expr] = {
+            atom: value
+            for touch in found
+            for term in (*touch.tensor.shape, *touch.tensor.strides)
+            for atom in term.atoms()
+            if isinstance(atom, E.Extremum) and (value := self.within.atom(atom)).is_const
+        }
+        return touches_at(found, E.Substitution({}, atoms=plain)) if plain else found
+
 
 def sizes(operations: Sequence[Operation]) -> Iterator[Size]:
     """The loops of which the number of rounds is one term and a number."""
@@ -88,7 +129,7 @@ class Unrolled:
         found = {id(fact): fact for op in self.operations for fact in _path(op)}
         return tuple(found[each] for each in found if each in self.always)
 
-    def events(self, put: E.Substitution | None) -> list[Event] | None:
+    def events(self, put: _Rounded | None) -> list[Event] | None:
         """None: there are too many, or a loop has no plain number of rounds."""
         out: list[Event] = []
         self._unroll(self.operations, self.depth, {}, None, put, out)
@@ -100,7 +141,7 @@ class Unrolled:
         depth: int,
         indices: Mapping[E.Sym, int],
         at: int | None,
-        put: E.Substitution | None,
+        put: _Rounded | None,
         out: list[Event],
     ) -> None:
         for loop, group in by_loop(operations, depth):
@@ -110,7 +151,7 @@ class Unrolled:
                 for op in group:
                     self._event(op, indices, at, put, out)
                 continue
-            trips = loop.trips if put is None else put.expr(loop.trips)
+            trips = loop.trips if put is None else put.put.expr(loop.trips)
             trips = _indexed(indices).expr(trips)
             if not trips.is_const or trips.const > _MOST_ROUNDS:
                 out += (Event(op, op.touches, at, sure=False) for op in group)
@@ -125,13 +166,13 @@ class Unrolled:
         op: Operation,
         indices: Mapping[E.Sym, int],
         at: int | None,
-        put: E.Substitution | None,
+        put: _Rounded | None,
         out: list[Event],
     ) -> None:
         here = _indexed(indices)
         sure = True
         for fact in _path(op):
-            holds = here.bool(fact) if put is None else here.bool(put.bool(fact))
+            holds = here.bool(fact) if put is None else here.bool(put.put.bool(fact))
             if holds is E.FALSE:
                 return
             sure = sure and (holds is E.TRUE or id(fact) in self.always)
@@ -139,7 +180,7 @@ class Unrolled:
         if key not in self._moved:
             self._moved[key] = touches_at(op.touches, here)
         touches = self._moved[key]
-        out.append(Event(op, touches if put is None else touches_at(touches, put), at, sure))
+        out.append(Event(op, touches if put is None else put.touches(touches), at, sure))
 
 
 def _path(op: Operation) -> list[Bool]:
@@ -269,7 +310,7 @@ class Rounds:
         """By the size that was put in."""
         out: dict[int, tuple[list[Event], Journey]] = {}
         for value in range(1, _SIZES + 1):
-            events = self.unrolled.events(self.size.put(value))
+            events = self.unrolled.events(self.size.rounds(value))
             if events is None:
                 break
             out[value] = events, self._follower.journey(events)
