@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from tests.ppl.support import check, rules, status
+from verifier.cli.run import command
 
 _SHARED = """\
 # tilelint: contract (out_ptr: fp16[R, 40], x_ptr: fp16[R, 40], rows: R)
@@ -77,3 +79,27 @@ def test_all_is_written_by_some_core(text: str, right: bool, tmp_path: Path) -> 
     if right:
         assert rules(result) == {}
         assert status(result) == [("kernel", "verified")]
+
+
+_IN_PLACE = """\
+# tilelint: contract [1, 8](x_ptr: fp32[{rows}, 90])
+@ppl.jit
+def kernel(x_ptr):
+    x_all = pl.gtensor([1, {rows}, 1, 90], pl.GLOBAL, x_ptr)
+    part, place = [1, 10, 1, 90], [0, pl.get_core_index() * 10, 0, 0]
+    x = pl.make_tensor(part, pl.float32)
+    pl.dma.load(x, x_all.sub_view(part, place))
+    pl.tiu.fmul(x, x, 2.0)
+    pl.dma.store(x_all.sub_view(part, place), x)
+"""
+
+
+@pytest.mark.parametrize(("rows", "found"), [(80, set()), (81, {"input-tail-dropped"})])
+def test_shares_that_are_changed_in_place(rows: int, found: set[str], tmp_path: Path) -> None:
+    """A row that no core has is left out in place as it is beside an output, in a run, too."""
+    result = check(tmp_path, _IN_PLACE.format(rows=rows), target="bm1690")
+    assert set(rules(result)) == found
+    given = ["--arg", f"x_ptr=fp32[{rows},90]", "--grid", "1,8", "--target", "bm1690"]
+    ran = CliRunner().invoke(command, [f"{tmp_path / 'kernel.py'}::kernel", *given])
+    assert ran.exit_code == bool(found), ran.output
+    assert ("is never read" in ran.output) == bool(found)
