@@ -120,3 +120,11 @@ def test_what_a_flag_puts_into_a_list_is_returned_where_it_is_set(
         assert kernel.status == ("conditional" if needs else "verified")
         conjuncts = kernel.precondition.conjuncts if kernel.precondition else ()
         assert [(conjunct.text, conjunct.what) for conjunct in conjuncts] == needs
+
+
+def test_an_empty_list_is_nothing_that_is_returned(tmp_path: Path) -> None:
+    body = "outs = []\n    if aux:\n        outs.append(y)\n    return outs"
+    result = check(tmp_path, KEPT.format(body=body))
+    (kernel,) = result.kernels
+    assert kernel.precondition is not None and kernel.precondition.exact
+    assert [(c.text, c.rule) for c in kernel.precondition.conjuncts] == [("aux", "no-output")]

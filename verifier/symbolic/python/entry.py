@@ -386,7 +386,10 @@ class _Entry:
                 found = Returned(vm, place).of(value)
                 self.opaque = self.opaque or found.unseen
                 vm.trace.elements.update(found.elements)
-                for under, views in (found.views or {E.TRUE: []}).items():
+                none = E.and_(*map(E.not_, found.views))
+                if none is not E.FALSE:
+                    found.views[none] = []
+                for under, views in found.views.items():
                     with vm.guarded(under):
                         vm.trace.returns.append((vm.path, tuple(views), place))
 
