@@ -84,7 +84,8 @@ register(
         reason=(
             "The forms are `# tilelint: ignore[rule, ...] -- reason` and, for a whole file, "
             "`# tilelint: ignore-file[rule, ...] -- reason`. A comment that means to be one of "
-            "them and is not would silently do nothing."
+            "them and is not would silently do nothing; and so would a contract that does not "
+            "stand right above a function."
         ),
         facts=(),
         on=On.HOST,

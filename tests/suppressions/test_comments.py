@@ -126,11 +126,33 @@ def test_several_rules_and_other_comments() -> None:
         ("# tilelint: ignroe[a] -- because", "malformed"),
         ("# tilelint: disable[a] -- because", "malformed"),
         ("# tilelint:", "malformed"),
+        ("# tilelint: contract (a: fp32[M, 3])", "misplaced"),
     ],
 )
 def test_what_does_not_work(comment: str, problem: str) -> None:
     (found,) = find("k.py", f"x = 1  {comment}\n")
     assert found.problem == problem and found.message
+
+
+_CONTRACT = "# tilelint: contract (a: fp32[M, 3])"
+
+
+@pytest.mark.parametrize(
+    ("text", "fine"),
+    [
+        (f"{_CONTRACT}\ndef f(a):\n    pass\n", True),
+        (f"{_CONTRACT}\n# told\n@jit\nasync def f(a):\n    pass\n", True),
+        (f"@jit\n{_CONTRACT}\n@other\ndef f(a):\n    pass\n", True),
+        (f"class A:\n    {_CONTRACT}\n    def f(a):\n        pass\n", True),
+        (f"{_CONTRACT}\n\ndef f(a):\n    pass\n", False),
+        (f"def f(a):\n    {_CONTRACT}\n    pass\n", False),
+        (f"def f(a):\n    pass\n    {_CONTRACT}\n", False),
+        (f"def f(a):  {_CONTRACT}\n    pass\n", False),
+        (f"{_CONTRACT}\nf = jit(g)\n", False),
+    ],
+)
+def test_a_contract_stands_right_above_a_function(text: str, fine: bool) -> None:
+    assert [found.problem for found in find("k.py", text)] == ([] if fine else ["misplaced"])
 
 
 @pytest.mark.parametrize(
@@ -160,7 +182,6 @@ def test_another_spelling_is_reported(comment: str, meant: str) -> None:
         "# TileLint: what it is",
         "# TileLint contract checks",
         "# TILELINT ignores this",
-        "# tilelint: contract (a: fp32[M, 3]) where M <= 128",
         "# tilelint says so",
         "# what tilelint ignores is elsewhere",
         "# tilelint ignores this",

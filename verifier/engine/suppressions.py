@@ -43,6 +43,7 @@ _UNUSED = "unused-suppression"
 _UNKNOWN = "unknown-suppression"
 _PROBLEMS: dict[str, str] = {
     "malformed": "malformed-suppression",
+    "misplaced": "malformed-suppression",
     "blanket": "blanket-suppression",
     "reason": "suppression-without-reason",
 }
@@ -227,9 +228,13 @@ def _complaints(file: _File, rules: Collection[str]) -> Iterable[report.Diagnost
         rule = _PROBLEMS.get(suppression.problem)
         if rule is not None and rule in rules:
             message = f"this suppresses nothing: {suppression.message}"
+            form = _FORM
             if suppression.problem == "malformed":
                 message = f"this directive cannot be read: {suppression.message}"
-            yield _finding(rule, suppression.span, message, help=(_FORM,))
+            elif suppression.problem == "misplaced":
+                message = f"this contract is ignored: {suppression.message}"
+                form = "write it into the lines right above the `def`, or above its decorators"
+            yield _finding(rule, suppression.span, message, help=(form,))
     if _UNKNOWN in rules:
         for entry in file.entries:
             if entry.rule is None:

@@ -22,7 +22,7 @@ from msgspec import Struct, field
 from verifier.source.ir import Span
 
 #: what is wrong with a comment that means to suppress something
-Problem: TypeAlias = Literal["", "malformed", "blanket", "reason"]
+Problem: TypeAlias = Literal["", "malformed", "blanket", "reason", "misplaced"]
 
 #: the words that may follow ``tilelint:``
 DIRECTIVES: Final = ("ignore", "ignore-file", "contract")
@@ -165,6 +165,8 @@ _DIRECTIVE = re.compile(
 )
 _NAMES = re.compile(r"[ \t]*\[(?P<names>[^\]]*)\]")
 _NAME = re.compile(r"[^,\s](?:[^,]*[^,\s])?")
+#: how a function begins, or what decorates one
+_HEADER: Final = re.compile(r"\s*(@|(async\s+)?def\b)")
 #: another comment behind a reason, as other tools write theirs
 _NEXT_COMMENT = re.compile(r"[ \t]+#[ \t]*[A-Za-z]")
 
@@ -195,6 +197,8 @@ class _Reader:
             word, colon = match["word"] or "", bool(match["colon"])
             known = match["mark"] == "tilelint"
             if word == "contract" and colon and known:
+                if match.start() == 0 and not self._heads():
+                    out.append(self._directive(match, word, colon, len(text.rstrip())))
                 return out
             end = len(text)
             following = _NEXT_COMMENT.search(text, match.end())
@@ -241,6 +245,8 @@ class _Reader:
         if mark != "tilelint":
             meant = f"did you mean `tilelint: {_close(word)}`?"
             return made("malformed", f"`{mark}` is written in lower case; {meant}")
+        if word == "contract":
+            return made("misplaced", "it does not stand right above a function")
         if word not in ("ignore", "ignore-file"):
             known = ", ".join(f"`{name}`" for name in DIRECTIVES)
             said = f"`{word}` is no directive" if word else "no directive follows"
@@ -269,6 +275,16 @@ class _Reader:
         if not reason:
             return made("reason", "no reason is given", names, names_span)
         return made("", "", names, names_span, reason)
+
+    def _heads(self) -> bool:
+        """Whether it stands alone in the comment right above a definition of a function."""
+        first, _ = self._lines()
+        if not (first and self._comment.alone and _HEADER.match(self._rows[first - 1])):
+            return False
+        if first <= self._comment.line:
+            return self._rows[first - 1].lstrip().startswith("@")  # below a decorator
+        between = self._rows[self._comment.line - 1 : first - 1]
+        return all(row.lstrip().startswith("#") for row in between)
 
     def _lines(self) -> tuple[int, int]:
         lines = self._layout.lines
