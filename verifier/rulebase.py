@@ -295,8 +295,8 @@ def unseen(operation: Operation, role: str, facts: tuple[str, ...] = ()) -> Chec
     return Check(
         predicate=E.FALSE,
         span=operation.span_of(role),
-        text=f"{role} is followed",
-        message=f"{role} is not followed",
+        text=f"what is asked of {role} holds",
+        message=f"{role} may be anything",
         facts=facts,
         exact=False,
         reason=f"the value of {role} is not known before the kernel runs",

@@ -126,7 +126,7 @@ def test_a_number_without_a_limit_of_its_own(
 def test_what_no_rule_sees_is_not_verified(dtype: str, call: str, role: str) -> None:
     found = _checked("n", dtype, call)
     reasons = [reason.message for reason in found.reasons]
-    said = f"{role} is followed: the value of {role} is not known before the kernel runs"
+    said = f"what is asked of {role} holds: the value of {role} is not known before the kernel runs"
     assert found.status == "unknown" and reasons == [said]
 
 

@@ -44,7 +44,7 @@ def test_a_number_of_steps() -> None:
 def test_what_no_rule_sees_is_not_verified(dtype: str, call: str, role: str) -> None:
     found = _checked(dtype, call)
     reasons = [reason.message for reason in found.reasons]
-    said = f"{role} is followed: the value of {role} is not known before the kernel runs"
+    said = f"what is asked of {role} holds: the value of {role} is not known before the kernel runs"
     assert found.status == "unknown" and reasons == [said]
 
 

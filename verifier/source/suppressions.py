@@ -241,8 +241,7 @@ class _Reader:
 
         if not colon:
             return made("malformed", f"a colon is missing: `# tilelint: {word.lower()}[...]`")
-        mark = match["mark"]
-        if mark != "tilelint":
+        if (mark := match["mark"]) != "tilelint":
             meant = f"did you mean `tilelint: {_close(word)}`?"
             return made("malformed", f"`{mark}` is written in lower case; {meant}")
         if word == "contract":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 from msgspec.structs import replace
@@ -229,7 +230,14 @@ def _select(machine: Machine, view: View, call: Call) -> object:
         index = machine.as_view(index, given.span)
     if isinstance(index, View):
         text = "the index is an integer, a register, or one element in SBUF"
-        _unlike(machine, view, _single(index), given, text, "an index that is none", ("X28",))
+        _unlike(
+            machine,
+            _single(index),
+            given,
+            text,
+            f"`{view.name}` is selected from by an index that is no scalar in SBUF",
+            ("X28",),
+        )
     return views.select(machine, view, _dims(view, dim), index, call.span, generation=machine.api)
 
 
@@ -273,7 +281,7 @@ def _ap(machine: Machine, view: View, call: Call) -> object:
         return arguments.lost()
     if not newer(machine.api, "0.5") and view.exact and not views.is_whole(view):
         whole = "the pattern is of a whole tensor"
-        _misused(machine, view, FALSE, given, whole, "a part for the base", ("X43",))
+        _misused(machine, view, FALSE, given, whole, "is of a part of the tensor", ("X43",))
     scalar, held = _scalar(machine, view, arguments), None
     gathered = _check_offsets(machine, view, arguments, scalar)
     unit = _offset_unit(view, arguments) if dtype is None else None
@@ -334,7 +342,15 @@ def _pairs(machine: Machine, view: View, given: Operand) -> list[tuple[Expr, Exp
         if pair is None or len(pair) != 2:
             if pair is not None or isinstance(row, Expr):
                 text = "each dimension of the pattern is a step and a count"
-                _misused(machine, view, FALSE, given, text, "a dimension", ("X40",))
+                _misused(
+                    machine,
+                    view,
+                    FALSE,
+                    given,
+                    text,
+                    "has a dimension that is no step and count",
+                    ("X40",),
+                )
             return None
         step, count = (machine.as_int(item, given.span) for item in pair)
         if step is None or count is None:
@@ -342,7 +358,7 @@ def _pairs(machine: Machine, view: View, given: Operand) -> list[tuple[Expr, Exp
         pattern.append((step, count))
     if not rows:
         text = "the pattern has a dimension"
-        _misused(machine, view, FALSE, given, text, "no dimension", ("X40",))
+        _misused(machine, view, FALSE, given, text, "has no dimension", ("X40",))
     return pattern
 
 
@@ -368,29 +384,31 @@ def _check_offsets(machine: Machine, view: View, arguments: _Arguments, scalar: 
 
     Returns the vector, as a tensor where it is one.
     """
+    asked = partial(_misused, machine, view)
     vector = arguments.found.get("vector_offset")
     one = None if scalar is None else replace(arguments.found["scalar_offset"], value=scalar)
     each = None if vector is None or vector.value is None else vector
     if one is not None and each is not None:
-        _misused(machine, view, FALSE, each, "one kind of offset", "two", ("X47", "DCP07"))
+        asked(FALSE, each, "one kind of offset", "has offsets of two kinds", ("X47", "DCP07"))
     again = one or each
     if again is not None:
-        direct = E.truth(not view.indirect)
-        _misused(machine, view, direct, again, "no index picks from it", "an index", ("X48",))
+        direct, what = E.truth(not view.indirect), "is of what an index picks"
+        asked(direct, again, "no index picks from it", what, ("X48",))
     if one is not None and isinstance(one.value, View):
         text = "the offset is a register, or one element in SBUF"
-        _misused(machine, view, _single(one.value), one, text, "the scalar", ("DCP06",))
+        what = "starts at an offset that is no scalar in SBUF"
+        asked(_single(one.value), one, text, what, ("DCP06",))
     axis = arguments.value("indirect_dim")
     if one is not None and isinstance(axis, Expr):
         rank = max(view.rank, len(view.storage.shape))
-        text = f"indirect_dim < {rank}"
-        _misused(machine, view, E.lt(axis, rank), one, text, "the dimension", ("X45",))
+        what = "counts its offset along a dimension that is not there"
+        asked(E.lt(axis, rank), one, f"indirect_dim < {rank}", what, ("X45",))
     held = None if each is None else machine.as_view(each.value, each.span)
     if each is None or held is None:
         return None if each is None else each.value
     if isinstance(axis, Expr):
-        first = E.eq(axis, 0)
-        _misused(machine, view, first, each, "indirect_dim == 0", "the dimension", ("X46",))
+        what = "gathers along another dimension than the first"
+        asked(E.eq(axis, 0), each, "indirect_dim == 0", what, ("X46",))
     return held
 
 
@@ -408,16 +426,16 @@ def _misused(
     what: str,
     facts: tuple[str, ...],
 ) -> None:
-    _unlike(machine, view, predicate, argument, text, f"{what} of an access pattern", facts)
+    message = f"the access pattern of `{view.name}` {what}"
+    _unlike(machine, predicate, argument, text, message, facts)
 
 
 def _unlike(
     machine: Machine,
-    view: View,
     predicate: Bool,
     argument: Arg | Operand,
     text: str,
-    what: str,
+    message: str,
     facts: tuple[str, ...],
 ) -> None:
     """A view is made as its method says only where the predicate holds."""
@@ -426,7 +444,7 @@ def _unlike(
         predicate,
         argument.span,
         text,
-        f"{what} of `{view.name}`",
+        message,
         facts=facts,
     )
 
@@ -445,9 +463,23 @@ def _indirect(machine: Machine, view: View, call: Call) -> object:
     held = E.truth(index.rank == 2 and index.buffer is Buffer.SBUF)
     fits = E.and_(held, E.eq(index.partitions, view.partitions), E.le(count, index.elements))
     text = "the index is (partitions, columns) in SBUF, with at least num_elem elements"
-    _unlike(machine, view, fits, given, text, "an index that does not fit", ("TI02",))
+    _unlike(
+        machine,
+        fits,
+        given,
+        text,
+        f"the index that picks from `{view.name}` does not fit it",
+        ("TI02",),
+    )
     once = E.truth(not view.indirect)
-    _unlike(machine, view, once, given, "no index picks from it yet", "a second index", ("X48",))
+    _unlike(
+        machine,
+        once,
+        given,
+        "no index picks from it yet",
+        f"a second index picks from `{view.name}`",
+        ("X48",),
+    )
     axes = (machine.axis(view.partitions), machine.axis(count))
     out = views.inexact(view, axes, "indirect access", indirect=True)
     placed = views.within(
