@@ -173,3 +173,13 @@ def test_what_a_search_runs_into_is_seen() -> None:
     assert free.rule == "division-by-zero" and free.counterexample is not None
     shape = free.counterexample["x.shape"]
     assert isinstance(shape, list) and shape[1] == 129
+
+
+def test_a_function_that_calls_itself_twice_without_end() -> None:
+    """It is followed down once, not on each of the ways that it would go."""
+    vm = machine()
+    source = (
+        "calls = []\ndef f(n):\n    calls.append(n)\n    return f(n + 1) + f(n + 2)\nresult = f(0)"
+    )
+    found = execute(vm, source)
+    assert found.skipped

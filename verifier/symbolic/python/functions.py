@@ -17,6 +17,8 @@ from verifier.symbolic.values import Opaque, Ref
 
 #: nested calls before an inlined helper is given up
 MAX_DEPTH = 60
+#: what is remembered of a run that has come so deep
+_TOO_DEEP = "calls nest too deep"
 #: calls of a function by itself that are followed, if it is not known where they end
 MAX_RECURSION = 3
 
@@ -60,7 +62,8 @@ def call_function(vm: VM, function: Function, call: Call) -> object:
     """
     if function.device and vm.importing:
         return Opaque(f"the result of a launch of `{function.qualname}`")
-    if vm.depth >= MAX_DEPTH:
+    if vm.depth >= MAX_DEPTH or (_TOO_DEEP in vm.memo and _is_running(vm, function)):
+        vm.memo[_TOO_DEEP] = True  # two calls of itself in each would go on for ever
         return vm.unfollowed(f"calls nest deeper than {MAX_DEPTH}", call.span)
     if _undecided_depth(vm, function) >= MAX_RECURSION:
         name = function.qualname or "a function"
@@ -94,6 +97,12 @@ def run_body(vm: VM, function: Function, bound: dict[str, object], span: Span) -
         vm.depth -= 1
         vm.target_name = hint
         vm.frames.pop()
+
+
+def _is_running(vm: VM, function: Function) -> bool:
+    """Whether a call of a function is one that it makes itself."""
+    running = (f.function for f in vm.frames if f.function is not None)
+    return any(each.definition is function.definition for each in running)
 
 
 def _undecided_depth(vm: VM, function: Function) -> int:
