@@ -177,9 +177,18 @@ def test_what_a_search_runs_into_is_seen() -> None:
 
 def test_a_function_that_calls_itself_twice_without_end() -> None:
     """It is followed down once, not on each of the ways that it would go."""
-    vm = machine()
-    source = (
-        "calls = []\ndef f(n):\n    calls.append(n)\n    return f(n + 1) + f(n + 2)\nresult = f(0)"
-    )
-    found = execute(vm, source)
-    assert found.skipped
+    text = """
+import nki
+
+
+def halves(n):
+    return halves(n + 1) + halves(n + 2)
+
+
+@nki.jit
+def kernel(x):
+    return halves(0)
+"""
+    (report,) = analyze_source(text).kernels
+    assert report.status == "unknown"
+    assert any("nest deeper" in reason.message for reason in report.reasons)
