@@ -215,6 +215,13 @@ ELEMENTWISE: Final = (
     _row(
         "two-psum-inputs",
         "N08",
+        "nisa.tensor_copy(dst=r, src=nl.maximum(a_p, {{b_p||b_t}}))",
+        "a: float32[96, 40]@psum, b: float32[96, 40]@psum",
+        api="0.3",
+    ),
+    _row(
+        "two-psum-inputs",
+        "N08",
         "nisa.tensor_tensor_scan(dst=r, data0=a_p, data1={{b_p||b_t}}, initial=0.0, "
         "op0=nl.multiply, op1=nl.add)",
         "a: float32[96, 40]@psum, b: float32[96, 40]@psum",

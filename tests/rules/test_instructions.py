@@ -100,7 +100,7 @@ def test_vector_operands() -> None:
         ((-1,), "0.6", True),
         ((1,), "0.6", False),
         ((1,), "beta1", False),
-        ((1,), "0.2", True),
+        ((2,), "0.2", True),
         ((0,), "0.6", False),
         ((3,), "0.6", False),
     ],

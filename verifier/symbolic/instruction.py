@@ -92,6 +92,15 @@ class Program:
     tiles: Mapping[str, str] = field(default_factory=dict, hash=False)
 
 
+class OnePort(Struct, frozen=True):
+    """Two operands of which one at most is in PSUM, from a generation on, and the fact."""
+
+    first: str
+    second: str
+    fact: str
+    since: str = ""
+
+
 class Scratch(Struct, frozen=True):
     """A tile that it makes for itself where a condition holds: no kernel can place that one.
 
@@ -330,8 +339,7 @@ class Instruction(Struct, frozen=True, eq=False, kw_only=True):
     reduces: Reduction | None = None
     #: a fact: it computes on bits, and its tiles hold integers
     on_bits: str = ""
-    #: two operands that are not both in PSUM, and the fact
-    one_psum_input: tuple[str, str, str] | None = None
+    one_psum_input: OnePort | None = None
     traits: frozenset[Trait] = frozenset()
     chain: Chain | None = None
     #: what its operand `index` names

@@ -141,11 +141,16 @@ register(
 )
 
 
+def _one_port_facts(instruction: Instruction) -> tuple[str, ...]:
+    pair = instruction.one_psum_input
+    return () if pair is None else (pair.fact,)
+
+
 def _two_psum_inputs(op: Operation, target: Target) -> Iterator[Check]:
     pair = kit.described(op).one_psum_input
-    if pair is None:
+    if pair is None or not op.generation.at_least(pair.since):
         return
-    first, second, fact = pair
+    first, second = pair.first, pair.second
     a, b = op.view(first), op.view(second)
     if a is None or b is None or Buffer.UNKNOWN in (a.buffer, b.buffer):
         return
@@ -155,8 +160,7 @@ def _two_psum_inputs(op: Operation, target: Target) -> Iterator[Check]:
         E.truth(not (a.buffer is Buffer.PSUM and b.buffer is Buffer.PSUM)),
         f"{first} and {second} are not both in PSUM",
         f"{first} and {second} are both in PSUM",
-        "N08",
-        fact,
+        *dict.fromkeys(("NKI-N08", pair.fact)),
         about=(first, second),
         help=(f"copy {first} or {second} to SBUF with nisa.tensor_copy first",),
     )
@@ -174,7 +178,7 @@ register(
         ),
         facts=("N08",),
         on=On.OPERATION,
-        enforces=lambda instruction: (instruction.one_psum_input or ())[2:],
+        enforces=_one_port_facts,
         check=_two_psum_inputs,
         sources=("NKI ISA tensor_tensor, scalar_tensor_tensor, tensor_tensor_scan",),
         failing="""\

@@ -58,6 +58,7 @@ from verifier.symbolic.instruction import (
     Commands,
     Engines,
     Instruction,
+    OnePort,
     Result,
     Step,
     Trait,
@@ -159,7 +160,7 @@ TENSOR_TENSOR: Final = Instruction(
     ),
     engines=Engines(_of_two_tiles, engines("gpsimd vector"), "NKI-TTN08", computes=_two_tiles_on),
     operators=(admits("op", BINARY, "NKI-TTN03", bits="NKI-TTN05"),),
-    one_psum_input=("data1", "data2", "NKI-TTN02"),
+    one_psum_input=OnePort("data1", "data2", "NKI-TTN02"),
     indirection=indirect("dst data1", "data1", engines="gpsimd vector"),
     footprint=Footprint(reads=(streamed("data1"), streamed("data2")), writes=written("dst")),
     result=Paired(("data1", "data2")),
@@ -253,7 +254,7 @@ SCALAR_TENSOR_TENSOR: Final = Instruction(
     ),
     engines=Engines(Engine.VECTOR),
     operators=both_operators(ARITHMETIC | UNARY, "NKI-STT04"),
-    one_psum_input=("data", "operand1", "NKI-STT03"),
+    one_psum_input=OnePort("data", "operand1", "NKI-STT03"),
     footprint=Footprint(
         reads=(streamed("data"), per_lane("operand0"), streamed("operand1")), writes=written("dst")
     ),
@@ -345,7 +346,7 @@ TENSOR_COPY_PREDICATED: Final = Instruction(
         ),
     ),
     engines=Engines(Engine.VECTOR),
-    one_psum_input=("src", "predicate", "NKI-CPP04"),
+    one_psum_input=OnePort("src", "predicate", "NKI-CPP04"),
     indirection=indirect("dst predicate", "predicate"),
     footprint=Footprint(
         reads=(moved("src", where=SOME), decides("predicate", "it is a condition")),

@@ -36,6 +36,7 @@ from verifier.symbolic.expr import TRUE
 from verifier.symbolic.instruction import (
     Engines,
     Instruction,
+    OnePort,
     Program,
     Reduction,
     Scratch,
@@ -145,6 +146,8 @@ def _binary(name: str) -> Instruction:
         simulated=_SIMULATED.get(name),
         program=_PROGRAMS.get(name),
         on_bits="NKI-L47" if name in ON_BITS else "",
+        # the compiler of Beta 1 chooses what such a function becomes
+        one_psum_input=None if name == "power" else OnePort("x", "y", "NKI-N08", since="0.3"),
         removal=("NKI-M024", "NKI-L54"),
         traits=frozenset({Trait.LANGUAGE}),
     )

@@ -45,6 +45,7 @@ from verifier.symbolic.instruction import (
     Commands,
     Engines,
     Instruction,
+    OnePort,
     Reduction,
     Step,
     Trait,
@@ -210,7 +211,7 @@ TENSOR_TENSOR_SCAN: Final = Instruction(
     ),
     engines=Engines(Engine.VECTOR),
     operators=both_operators(ARITHMETIC, "NKI-SCN04"),
-    one_psum_input=("data0", "data1", "NKI-SCN02"),
+    one_psum_input=OnePort("data0", "data1", "NKI-SCN02"),
     footprint=Footprint(
         reads=(folded_so_far("data0"), folded_so_far("data1"), per_lane("initial")),
         writes=written("dst"),

@@ -38,7 +38,13 @@ from verifier.hardware.targets import CORE_PARTITIONS
 from verifier.symbolic import expr as E
 from verifier.symbolic.effects import SOME, Call, Footprint, Index, Where, Writes
 from verifier.symbolic.expr import Bool, Expr
-from verifier.symbolic.instruction import Commands, Engines, Instruction, Trait
+from verifier.symbolic.instruction import (
+    Commands,
+    Engines,
+    Instruction,
+    OnePort,
+    Trait,
+)
 from verifier.symbolic.roles import (
     Counted,
     In,
@@ -234,7 +240,7 @@ SELECT_REDUCE: Final = Instruction(
     engines=Engines(Engine.VECTOR),
     operators=(admits("reduce_op", words("maximum"), "NKI-SLR06"),),
     commands=Commands(words("idle reduce reset_reduce"), "NKI-SLR07"),
-    one_psum_input=("predicate", "on_true", "NKI-SLR02"),
+    one_psum_input=OnePort("predicate", "on_true", "NKI-SLR02"),
     footprint=Footprint(
         reads=(
             decides("predicate", "it is a condition"),
