@@ -39,11 +39,9 @@ def commands() -> str:
         pieces = [piece for piece in command.collect_usage_pieces(context) if piece != "[OPTIONS]"]
         if isinstance(command, click.Group):
             pieces = ["|".join(command.list_commands(context))]
-        pieces += [
-            f"{p.opts[0]} {p.make_metavar(context)}"
-            for p in command.params
-            if isinstance(p, click.Option) and p.required
-        ]
+        options = (p for p in command.params if isinstance(p, click.Option) and p.required)
+        records = (option.get_help_record(context) for option in options)
+        pieces += [record[0] for record in records if record is not None]
         rows.append((f"`{' '.join(['tilelint', name, *pieces])}`", text))
     return table(("Command", "What it does"), rows)
 
