@@ -299,6 +299,12 @@ VIEWS: Final = (
     _value("api-removed", "X73", "t{{[:, nl.arange(40)[None, :]]||[:, 0:40]}}", api="0.3"),
 )
 
+
+def _asked(body: str, api: str) -> Row:
+    """What only the device knows, where a number of the program is asked for."""
+    return Row("device-condition", "G37", "a: float32[96, 40]", RESULT, body, api)
+
+
 HOST: Final = (
     _host("unpack-mismatch", "G01", "rows, {{cols, more||cols}} = a.shape"),
     _host("list-index", "G03", "sizes = [1, 2]\nsizes.append(3)\nlast = sizes[{{3||2}}]", "0.2"),
@@ -325,83 +331,47 @@ HOST: Final = (
         f"if {{{{held||a.shape[1] == 40}}}}:\n    {COPIED}",
         "0.5",
     ),
-    Row(
-        "device-condition",
-        "G37",
-        "a: float32[96, 40]",
-        RESULT,
+    _asked(
         "def trip(i):\n"
         f"    nisa.memset(r, value={{{{1.0 if i > 2 else 0.5||1.0}}}})\n"
         f"nl.fori_loop(0, 4, trip)\n{COPIED}",
         "0.6",
     ),
-    Row(
-        "device-condition",
-        "G37",
-        "a: float32[96, 40]",
-        RESULT,
+    _asked(
         "def trip(i):\n"
         f"    nisa.memset(r, value=[0.5, 1.0, 1.5, 2.0][{{{{i||2}}}}])\n"
         f"nl.fori_loop(0, 4, trip)\n{COPIED}",
         "0.6",
     ),
-    Row(
-        "device-condition",
-        "G37",
-        "a: float32[96, 40]",
-        RESULT,
+    _asked(
         "def trip(i):\n"
         f"    nisa.memset(r[:, {{{{i * 8:(i + 1) * 8||8:16}}}}], value=0.5)\n"
         f"nl.fori_loop(0, 4, trip)\n{COPIED}",
         "0.6",
     ),
-    Row(
-        "device-condition",
-        "G37",
-        "a: float32[96, 40]",
-        RESULT,
+    _asked(
         "def trip(i):\n"
         f"    nisa.memset(r[:, 0:{{{{min(i, 3) + 1||4}}}}], value=0.5)\n"
         f"nl.fori_loop(0, 4, trip)\n{COPIED}",
         "0.6",
     ),
-    Row(
-        "device-condition",
-        "G37",
-        "a: float32[96, 40]",
-        RESULT,
+    _asked(
         f"for i in nl.dynamic_range(1):\n    for k in range({{{{int(i)||3}}}}):\n        {COPIED}",
         "0.5",
     ),
-    Row(
-        "device-condition",
-        "G37",
-        "a: float32[96, 40]",
-        RESULT,
+    _asked(
         f"held = nisa.register_alloc(4)\nfor k in nl.static_range({{{{held||4}}}}):\n    {COPIED}",
         "0.5",
     ),
-    Row(
-        "device-condition",
-        "G37",
-        "a: float32[96, 40]",
-        RESULT,
+    _asked(
         f"held = nisa.register_alloc(4)\nnisa.memset(r[:, 0:{{{{held||4}}}}], value=0.5)\n{COPIED}",
         "0.6",
     ),
-    Row(
-        "device-condition",
-        "G37",
-        "a: float32[96, 40]",
-        RESULT,
+    _asked(
         f"held = nisa.register_alloc(4)\nlater = {{{{held + 1||held}}}}\n{COPIED}",
         "0.5",
     ),
-    Row(
-        "device-condition",
-        "G37",
-        "a: float32[96, 40]",
-        RESULT,
+    _asked(
         "#bare\nt = nl.ndarray((96, 40), nl.float32)\nnisa.dma_copy(dst=t, src=a)\n"
         "if {{ncc.rank_id() > 0||True}}:\n    nisa.dma_copy(dst=out, src=t)",
         "0.6",

@@ -10,9 +10,9 @@ from verifier.engine.verdicts import Verdict, VerdictKind
 from verifier.engine.wording import in_own_names, own_names
 from verifier.report import model as report
 from verifier.report.details import AGAIN, POSSIBLE
+from verifier.report.spans import subject_of
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
-from verifier.symbolic.checks import Check
 from verifier.symbolic.expr import Bool, Expr, Sym
 from verifier.symbolic.pretty import name as shown
 from verifier.symbolic.pretty import pretty, python
@@ -91,7 +91,7 @@ def build(
         span=span(check.span),
         kernel=run.trace.kernel,
         claim=check.message,
-        subject=subject(check),
+        subject=subject_of(check.subject),
         facts=cited(check.facts or rule.facts, run.trace.dialect),
         predicate=in_own_names(check.text, names),
         counterexample=counterexample(run, model) if verdict.model is not None else None,
@@ -107,15 +107,6 @@ def build(
         targets=(target,),
         part=part,
     )
-
-
-def subject(check: Check) -> report.Subject | None:
-    """What a check is about, with the places of a report."""
-    found = check.subject
-    if found is None:
-        return None
-    made = span(found.made) if found.made is not None else None
-    return report.Subject(found.given, made, found.dimension)
 
 
 def severity(verdict: Verdict) -> report.Severity:

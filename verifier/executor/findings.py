@@ -11,6 +11,7 @@ import numpy as np
 from verifier.dialects.registry import cited
 from verifier.executor.access import NotConcreteError, truth, value
 from verifier.report import model as report
+from verifier.report.spans import subject_of
 from verifier.rulebase import Rule
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
@@ -109,7 +110,7 @@ def diagnose(
         message=check.message,
         span=place(check.span),
         kernel=kernel,
-        subject=_subject(check),
+        subject=subject_of(check.subject),
         facts=cited(check.facts or rule.facts, dialect),
         predicate=check.text,
         notes=(*shown, *notes),
@@ -117,14 +118,6 @@ def diagnose(
         help=check.help,
         targets=(target,),
     )
-
-
-def _subject(check: Check) -> report.Subject | None:
-    found = check.subject
-    if found is None:
-        return None
-    made = place(found.made) if found.made is not None else None
-    return report.Subject(found.given, made, found.dimension)
 
 
 def severity(rule: Rule, check: Check) -> report.Severity:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from msgspec import Struct
+from msgspec import Struct, convert
 from msgspec.structs import replace
 
 
@@ -42,6 +42,12 @@ class Subject(Struct, frozen=True):
     given: str = ""
     made: Span | None = None
     dimension: int | None = None
+
+
+def subject_of(found: object) -> Subject | None:
+    """A subject of a check, or what was written of one, as one of the diagnostics model."""
+    subject: Subject | None = convert(found, Subject | None, from_attributes=True)
+    return subject
 
 
 def alike(one: Subject | None, other: Subject | None) -> bool:

@@ -6,14 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from verifier.dialects.binding import Bound
-from verifier.dialects.nki import (
-    beta1,
-    deviceloops,
-    grid,
-    isa,
-    names,
-    sequencers,
-)
+from verifier.dialects.nki import beta1, deviceloops, grid, isa, names, sequencers
 from verifier.dialects.nki.binding import SIGNATURE_RULE
 from verifier.dialects.nki.results import shape_items
 from verifier.dialects.nki.versions import newer

@@ -38,13 +38,7 @@ from verifier.hardware.targets import CORE_PARTITIONS
 from verifier.symbolic import expr as E
 from verifier.symbolic.effects import SOME, Call, Footprint, Index, Where, Writes
 from verifier.symbolic.expr import Bool, Expr
-from verifier.symbolic.instruction import (
-    Commands,
-    Engines,
-    Instruction,
-    OnePort,
-    Trait,
-)
+from verifier.symbolic.instruction import Commands, Engines, Instruction, OnePort, Trait
 from verifier.symbolic.roles import (
     Counted,
     In,
