@@ -7,11 +7,10 @@ import signal
 from pathlib import Path
 from typing import Any, Final
 
-from msgspec import Struct, field, to_builtins
+from msgspec import Struct, convert, field, to_builtins
 
 from verifier.executor.arguments import Argument, ArgumentKind
 from verifier.report import model as report
-from verifier.report.spans import subject_of
 
 REQUEST: Final = "request.json"
 REPLY: Final = "reply.json"
@@ -99,7 +98,7 @@ def _diagnostic(fields: dict[str, Any]) -> report.Diagnostic:
     fields["labels"] = tuple(
         report.Label(report.Span(**label["span"]), label["text"]) for label in fields["labels"]
     )
-    fields["subject"] = subject_of(fields["subject"])
+    fields["subject"] = convert(fields["subject"], report.Subject | None)
     for name in ("facts", "notes", "help", "targets"):
         fields[name] = tuple(fields[name])
     return report.Diagnostic(**fields)

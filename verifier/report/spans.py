@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
-from msgspec import Struct, convert
+from msgspec import Struct
 from msgspec.structs import replace
 
 
@@ -44,10 +45,14 @@ class Subject(Struct, frozen=True):
     dimension: int | None = None
 
 
-def subject_of(found: object) -> Subject | None:
-    """A subject of a check, or what was written of one, as one of the diagnostics model."""
-    subject: Subject | None = convert(found, Subject | None, from_attributes=True)
-    return subject
+def subject_of(found: Any) -> Subject | None:
+    """The subject of a check, which has the same fields, as one of the diagnostics model."""
+    if found is None:
+        return None
+    made = found.made
+    if made is not None:
+        made = Span(made.path, made.line, made.column, made.end_line, made.end_column)
+    return Subject(found.given, made, found.dimension)
 
 
 def alike(one: Subject | None, other: Subject | None) -> bool:
