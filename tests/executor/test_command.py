@@ -15,6 +15,8 @@ KERNELS = """
 import ctypes
 import os
 import sys
+import time
+import weakref
 
 os.environ["NEURON_PLATFORM_TARGET_OVERRIDE"] = "none"
 
@@ -42,6 +44,16 @@ def scaled(x, factor=half(rules.SCALE)):
 def forever(x):
     while True:
         t = nl.ndarray((128, 64), dtype=nl.float32, buffer=nl.sbuf)
+
+
+@nki.jit
+def busy(x):
+    class Thing: pass
+    thing = Thing()
+    watched = weakref.ref(thing, lambda _: time.sleep(1.0))
+    del thing
+    while True:
+        pass
 
 
 @nki.jit
@@ -284,6 +296,10 @@ def test_what_hangs_on_data_is_not_decided_by_shapes(
         ),
         (
             ["forever", "--arg", "x=fp32[4,4]", "--timeout", "0.5"],
+            "the kernel still runs after 0.5 seconds",
+        ),
+        (
+            ["busy", "--arg", "x=fp32[4,4]", "--timeout", "0.5"],
             "the kernel still runs after 0.5 seconds",
         ),
     ],

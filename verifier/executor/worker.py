@@ -8,11 +8,12 @@ import os
 import re
 import resource
 import signal
+import sys
 import zipfile
 from contextlib import suppress
 from pathlib import Path
 from types import FrameType
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn
 
 import numpy as np
 from msgspec.structs import replace
@@ -88,6 +89,10 @@ def _watch(path: Path) -> None:
     os._exit = left
 
 
+#: seconds until a process is stopped again that did not see that its time is over
+_AGAIN: Final = 0.01
+
+
 def limit(timeout: float, memory: int) -> None:
     """Let this process run for ``timeout`` seconds and take ``memory`` MB more than it has.
 
@@ -103,6 +108,13 @@ def limit(timeout: float, memory: int) -> None:
     def ring(_: int, frame: FrameType | None) -> None:
         raise TimeIsUpError(f"the kernel still runs after {timeout:g} seconds")
 
+    def lost(what: sys.UnraisableHookArgs) -> None:
+        if isinstance(what.exc_value, TimeIsUpError):  # Python drops what is raised in callbacks
+            signal.setitimer(signal.ITIMER_REAL, _AGAIN)
+        else:
+            sys.__unraisablehook__(what)
+
+    sys.unraisablehook = lost
     signal.signal(signal.SIGALRM, ring)
     signal.setitimer(signal.ITIMER_REAL, timeout)
 
