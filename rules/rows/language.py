@@ -53,6 +53,15 @@ def _moved(
     )
 
 
+def _product(fact: str, inputs: str) -> Row:
+    """What `nl.matmul` makes of two inputs is stored."""
+    body = (
+        "#bare\nt = nl.load(a)\nu = nl.load(b)\n"
+        "nl.store(out, nl.copy(nl.matmul(t, u, transpose_x=True)))"
+    )
+    return Row("matmul-dtypes", fact, inputs, "float32[40, 72]", body, "0.4")
+
+
 def _parts(text: str) -> str:
     dtype, _, shape = text.rstrip("]").rpartition("[")
     return f"({shape}), dtype=nl.{dtype}"
@@ -129,6 +138,8 @@ FUNCTIONS: Final = (
         "nl.store(out, nl.copy(nl.matmul(t, u, transpose_x={{False||True}})))",
         "0.6",
     ),
+    _product("MMU09", "a: {{int32||float16}}[40, 40], b: {{int32||bfloat16}}[40, 72]"),
+    _product("MMU10", "a: {{float32||bfloat16}}[40, 40], b: bfloat16[40, 72]"),
     Row(
         "language-matmul",
         "L28",

@@ -342,6 +342,8 @@ class Instruction(Struct, frozen=True, eq=False, kw_only=True):
     one_psum_input: OnePort | None = None
     traits: frozenset[Trait] = frozenset()
     chain: Chain | None = None
+    #: the two operands whose elements are multiplied as they are, in the array
+    factors: tuple[str, str] | None = None
     #: what its operand `index` names
     picks: Picks | None = None
     #: a fact: indices of rows are read column by column, several to a partition

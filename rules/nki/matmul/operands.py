@@ -14,6 +14,7 @@ from verifier.hardware.targets import Target
 from verifier.rulebase import On, Rule
 from verifier.symbolic import expr as E
 from verifier.symbolic.checks import Check
+from verifier.symbolic.tensors import DType
 from verifier.symbolic.trace import Operation
 
 
@@ -154,7 +155,10 @@ register(
 
 
 def _dtypes(op: Operation, target: Target) -> Iterator[Check]:
-    views = {role: op.view(role) for role in ("stationary", "moving")}
+    factors = kit.described(op).factors
+    if factors is None or kit.made_as_needed(op):
+        return
+    views = {role: op.view(role) for role in factors}
     allowed = kit.F8_LEGACY | kit.HALF | kit.F32
     if target.has(Capability.OCP_FLOAT8):
         allowed |= kit.F8_OCP
@@ -170,37 +174,43 @@ def _dtypes(op: Operation, target: Target) -> Iterator[Check]:
                 f"{kit.dtype_words(view.dtype)}",
                 "MMU09",
             )
-    stationary, moving = views["stationary"], views["moving"]
-    if stationary is None or moving is None:
-        return
-    left, right = stationary.dtype.among(kit.F32), moving.dtype.among(kit.F32)
-    names = f"{kit.dtype_words(stationary.dtype)} and {kit.dtype_words(moving.dtype)}"
+    one, other = (views[role] for role in factors)
+    if one is not None and other is not None:
+        yield from _meeting(op, factors, one.dtype, other.dtype, target)
+
+
+def _meeting(
+    op: Operation, factors: tuple[str, str], one: DType, other: DType, target: Target
+) -> Iterator[Check]:
+    """The two element types go together in one product."""
+    left, right = one.among(kit.F32), other.among(kit.F32)
+    names = f"{kit.dtype_words(one)} and {kit.dtype_words(other)}"
     yield check(
         op,
-        "moving",
+        factors[1],
         E.and_(E.implies(left, right), E.implies(right, left)),
-        f"stationary and moving are both float32 or neither is (they are {names})",
+        f"{factors[0]} and {factors[1]} are both float32 or neither is (they are {names})",
         "a float32 operand meets one of another precision",
         "MMU10",
         "T06",
-        about=("stationary", "moving"),
+        about=factors,
         help=("cast one operand so that both are float32, or neither is",),
     )
     if target.has(Capability.OCP_FLOAT8):
         legacy = dt.codes("float8_e4m3")
         mixed = E.or_(
-            E.and_(stationary.dtype.among(legacy), moving.dtype.among(kit.F8_OCP)),
-            E.and_(moving.dtype.among(legacy), stationary.dtype.among(kit.F8_OCP)),
+            E.and_(one.among(legacy), other.among(kit.F8_OCP)),
+            E.and_(other.among(legacy), one.among(kit.F8_OCP)),
         )
         yield check(
             op,
-            "moving",
+            factors[1],
             E.not_(mixed),
             f"float8_e4m3 and float8_e4m3fn do not meet (they are {names})",
             "the two float8 e4m3 formats meet in one matmul",
             "MMU11",
             "T05",
-            about=("stationary", "moving"),
+            about=factors,
         )
 
 
@@ -241,11 +251,12 @@ register(
             "The array multiplies fp8, 16-bit and 32-bit floats; integers it cannot. A 32-bit "
             "operand takes several passes with the other operand in 32 bits as well, so the two "
             "cannot be mixed. The OCP format float8_e4m3fn came with the fourth generation and "
-            "does not meet its older namesake in one instruction."
+            "does not meet its older namesake in one instruction. nl.matmul is such a product from "
+            "NKI 0.3 on; the compiler of Beta 1 makes of it what its operands need."
         ),
         facts=("MMU09", "MMU10", "MMU11", "T05", "T06", "H84"),
         on=On.OPERATION,
-        concerns=kinds.MULTIPLIES,
+        concerns=lambda instruction: instruction.factors is not None,
         check=_dtypes,
         sources=("NKI ISA nc_matmul, data types",),
         failing=_MATMUL_DTYPES.failing,

@@ -212,6 +212,7 @@ def language(
     into: Role = _INTO,
     scratch: Scratch | None = None,
     writes: tuple[Writes, ...] = written("dst"),
+    factors: tuple[str, str] | None = None,
 ) -> Instruction:
     """A function of `nki.language` that makes ``dst``: in Beta 1, and again from 0.3 on."""
     beta1, later = signatures
@@ -226,6 +227,7 @@ def language(
         result=result,
         traits=traits | {Trait.LANGUAGE},
         reduces=reduces,
+        factors=factors,
         scratch=scratch,
         instead=instead,
         removal=removal,

@@ -223,6 +223,7 @@ NC_MATMUL: Final = Instruction(
         writes=(Writes(role="dst", effect=_accumulates),),
     ),
     smallest=Since("0.2", "NKI-OLD03"),
+    factors=("stationary", "moving"),
     result=Sum(),
     traits=frozenset({Trait.MATMUL, Trait.SUMS}),
 )
@@ -326,6 +327,7 @@ LANGUAGE_MATMUL: Final = language(
         Reads(role="y", fate=Folded(_column_of_product)),
     ),
     engine=Engine.TENSOR,
+    factors=("x", "y"),
     result=Product(),
     traits=frozenset({Trait.SUMS}),
     scratch=Scratch(
