@@ -442,6 +442,7 @@ def returned_unwritten(event: Returned, target: Target) -> Iterator[Check]:
         yield replace(
             _returned_written(storage, bool(written)),
             values=((f"elements of `{storage.name}` written", E.const(written)),),
+            follows=event.writes,
         )
 
 

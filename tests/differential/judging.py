@@ -208,7 +208,7 @@ def _numbers(case: _Case, shapes: Outcome, numbers: Outcome) -> None:
     if machine is not None and machine.largest > TRACKED and more and more <= _FOLLOWED:
         case.reasons.append("run: a tensor is too large to follow every element of it")
         return
-    if more and more <= _NUMERIC:
+    if more and more <= _NUMERIC | shapes.unsettled:
         case.reasons.append("run: shapes do not say what memory holds")
         return
     broken = {line for _, line in _sites(shapes.diagnostics)}
@@ -234,7 +234,7 @@ def _again(found: Sequence[Diagnostic], said: Sequence[Diagnostic]) -> set[tuple
     """
     known = [d for d in said if d.rule == "uninitialised-read"]
     first = {_tensor(d): d.span.line for d in reversed(known)}
-    deciding = {line for d in known for line in _deciding(d)}
+    deciding = {line for d in known for line in _deciding(d) or {d.span.line}}
     return {
         (d.rule, d.span.line)
         for d in found
@@ -281,11 +281,12 @@ def _concrete(case: _Case, result: FileResult, outcome: Outcome) -> str:
     for rule in sorted({rule for rule, _ in _sites(said) - broken} & agreement.NOT_RUN):
         # some rules are judged only in runs that are made for them
         broken |= _sites(case.ran(replace(_STRICT, about=rule), numbers=False).diagnostics)
+    open_ = _only_numbers(case, said, broken)
     machine = case.session.machine
-    for rule, line in sorted(_sites(said) - broken):
+    for rule, line in sorted(_sites(said) - broken - open_):
         if rule in _FOLLOWED and machine is not None and machine.largest > TRACKED:
             case.reasons.append("run: a tensor is too large to follow every element of it")
-        elif machine is not None and rule in machine.unsettled:
+        elif rule in outcome.unsettled:
             case.reasons.append("run: there are too many elements to go through all of them")
         elif rule in agreement.UNJUDGED:
             case.reasons.append(f"run: {rule} is not judged by runs")
@@ -294,6 +295,24 @@ def _concrete(case: _Case, result: FileResult, outcome: Outcome) -> str:
     if report.status == "verified" and not all(_remark(rule) for rule, _ in broken):
         case.problems.append("verified, but it breaks rules")
     return "undecided" if report.status == "unknown" else "violated" if broken else "clean"
+
+
+def _only_numbers(
+    case: _Case, said: Sequence[Diagnostic], broken: set[tuple[str, int]]
+) -> set[tuple[str, int]]:
+    """Add what runs on shapes do not show; gives what a run on numbers does not come to."""
+    asked = {site for site in _sites(said) - broken if site[0] in _NUMERIC}
+    if not asked:
+        return asked
+    if not _small(case.drawn):
+        case.reasons.append("run: there are too many numbers")
+        return asked
+    found = case.ran(_STRICT, numbers=True)
+    broken |= _sites(found.diagnostics)
+    if found.ended is None:
+        return set()
+    case.reasons.append(f"run: {_normal(found.ended[1])}")
+    return asked - broken
 
 
 def _remark(rule: str) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from msgspec.structs import replace
+
 from tests.differential.kernels import Plain, Shape, Text, Tile, number
 from tests.differential.plain import plain
 from verifier.dialects.nki import names
@@ -266,7 +268,7 @@ def _machine(call: Call) -> ConcreteMachine:
     """A machine that makes views and judges nothing."""
     session = Session(call.target, call.api, Options(shapes_only=True, keep_going=True))
     machine = session.current()
-    machine.rules.storage.clear()
+    machine.rules = replace(machine.rules, storage=[])
     return machine
 
 

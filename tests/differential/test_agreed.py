@@ -90,11 +90,43 @@ out = nl.ndarray((128, 128), dtype=nl.float16, buffer=nl.shared_hbm)
 nisa.dma_copy(dst=out, src=c)
 return out
 """
+_REFUSED = """
+a = nl.ndarray((32, 4), dtype=nl.float16, buffer=nl.shared_hbm)
+nisa.nc_stream_shuffle(dst=a, src=x, shuffle_mask=[255] + [0] * 31)
+return a
+"""
+_ITS_OWN_PART_AND_ANOTHER = """
+a = nl.ndarray((72, 9), dtype=nl.float32, buffer=nl.sbuf)
+b = nl.ndarray((8, 8), dtype=nl.float32, buffer=nl.sbuf)
+nisa.dma_copy(dst=b, src=x)
+c = nl.ndarray((8, 1), dtype=nl.float32, buffer=nl.sbuf)
+nisa.memset(dst=c[0:1, 0:1], value=0)
+nisa.tensor_scalar(dst=a[64:72, 1:9], data=b, op0=nl.add, operand0=c)
+out = nl.ndarray((72, 9), dtype=nl.float32, buffer=nl.shared_hbm)
+nisa.dma_copy(dst=out, src=a)
+return out
+"""
+_ONE_NUMBER_TOO_FAR = """
+a = nl.ndarray((32, 2), dtype=nl.float32, buffer=nl.sbuf)
+nisa.dma_copy(dst=a, src=x)
+b = nl.ndarray((32, 7), dtype=nl.uint32, buffer=nl.sbuf)
+nisa.memset(dst=b, value=2)
+c = nl.ndarray((32, 7), dtype=nl.float32, buffer=nl.sbuf)
+nisa.nc_n_gather(dst=c, data=a, indices=b)
+out = nl.ndarray((32, 7), dtype=nl.float32, buffer=nl.shared_hbm)
+nisa.dma_copy(dst=out, src=c)
+return out
+"""
 
 
 @pytest.mark.parametrize(
     ("text", "tensors"),
     [
+        pytest.param(_REFUSED, {"x": ("float16", (32, 4))}, id="what is refused leaves a part"),
+        pytest.param(
+            _ITS_OWN_PART_AND_ANOTHER, {"x": ("float32", (8, 8))}, id="two reasons, one its own"
+        ),
+        pytest.param(_ONE_NUMBER_TOO_FAR, {"x": ("float32", (32, 2))}, id="shapes are not enough"),
         pytest.param(
             _SUM_OF_ITSELF, {"x": ("float16", (128, 128))}, id="what is added to is moved"
         ),
@@ -135,7 +167,16 @@ pl.dma.store(pl.gtensor([3, 16, 5, 2], pl.GLOBAL, y), a.sub_view([3, 16, 5, 2], 
 """
 
 
-@pytest.mark.parametrize(("text", "width"), [(_BEYOND, 9), (_BEFORE, 2)])
+_COMPUTED = """
+a = pl.make_tensor([3, 2, 5, 2], pl.float16)
+v = a.sub_view([3, 16, 5, 2], [0, 0, 0, 0])
+pl.tiu.zero(v.sub_view([3, 7, 5, 2], [0, 0, 0, 0]))
+b = pl.tiu.abs(v)
+pl.dma.store(pl.gtensor([3, 16, 5, 2], pl.GLOBAL, y), b)
+"""
+
+
+@pytest.mark.parametrize(("text", "width"), [(_BEYOND, 9), (_BEFORE, 2), (_COMPUTED, 2)])
 def test_a_view_beyond_its_tensor(text: str, width: int) -> None:
     """What lies beyond is the fault of the view; what is in the tensor counts as ever."""
     tensors: Tensors = {"x": ("float16", (3, 16, 5, 1)), "y": ("float16", (3, 16, 5, width))}
@@ -473,3 +514,17 @@ return out
     found = judge(_kernel("0.3", "trn2", text, tensors))
     assert found.problems == ()
     assert "run: shapes do not say what memory holds" in found.reasons
+
+
+def test_shapes_do_not_say_which_elements_a_predicate_picks() -> None:
+    text = """
+a = nl.ndarray((64, 8), dtype=nl.uint8, buffer=nl.sbuf)
+b = nl.ndarray((64, 8), dtype=nl.uint8, buffer=nl.sbuf)
+nisa.dma_copy(dst=b, src=x)
+nisa.tensor_copy_predicated(dst=a, src=3, predicate=b)
+out = nl.ndarray((64, 8), dtype=nl.uint8, buffer=nl.shared_hbm)
+nisa.dma_copy(dst=out, src=a)
+return out
+"""
+    found = judge(_kernel("0.4", "trn2", text, {"x": ("uint8", (64, 8))}))
+    assert found.problems == ()

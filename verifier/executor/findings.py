@@ -129,6 +129,11 @@ def place(span: Span) -> report.Span:
     return report.Span(span.path, span.line, span.column, span.end_line, span.end_column)
 
 
+def span(found: report.Span) -> Span:
+    """The other way round."""
+    return Span(found.path, found.line, found.column, found.end_line, found.end_column)
+
+
 def _numbers(values: tuple[tuple[str, Expr], ...]) -> Mapping[str, int]:
     out: dict[str, int] = {}
     for name, term in values:

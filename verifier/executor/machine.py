@@ -111,8 +111,15 @@ class Rules(Struct):
 
     @staticmethod
     def load(dialect: str, only: str | None = None, about: str | None = None) -> Rules:
-        """The rules of a dialect, or one of them; ``about``: the one that a run is made for."""
+        """The rules of a dialect, or one of them; ``about``: the one that a run is made for.
+
+        They are looked through once for all runs: nobody changes what is given.
+        """
+        known, all_ = _loaded.get((dialect, only, about)), rulebase.all_rules()
+        if known is not None and known[0] is all_:
+            return known[1]
         found = Rules({}, [], {}, [], {})
+        _loaded[dialect, only, about] = all_, found
         for rule in rulebase.of_dialect(dialect):
             if only not in (None, rule.id) or rule.family == rulebase.ADVICE:
                 continue
@@ -129,6 +136,9 @@ class Rules(Struct):
                 found.trace.append(rule)
         return found
 
+
+#: the rules by dialect and by what runs are made for, as long as no other rule is known
+_loaded: Final[dict[tuple[str, str | None, str | None], tuple[Sequence[Rule], Rules]]] = {}
 
 _Listener = TypeVar("_Listener", RecentOperations, Stores)
 
@@ -207,6 +217,7 @@ class ConcreteMachine(Numbering):
         self.progress = Progress(self.meet) if Issued in self.rules.monitors else None
         self.stores = self._listener(Stored, Stores)
         self._accused: list[tuple[Rule, Storage]] = []  # results: what becomes of them decides
+        self.late: dict[tuple[Memory, Span], None] = {}  # see `wrote`
         known = plans if plans is not None else Plans()
         self.plans, self.kept, self._templates = known.calls, known.kept, known.templates
         heard = frozenset(self.rules.monitors)
@@ -214,8 +225,7 @@ class ConcreteMachine(Numbering):
         self.tracks = bool(heard & TRACKED_EVENTS)
         #: whether it matters which sums in PSUM have begun
         self.sums = bool(heard & _SUM_EVENTS)
-        #: whether iterations were left out
-        self.abridged = False
+        self.abridged = False  # whether iterations were left out
         self.watch = self._watching(heard & WATCHED)
         self.accumulators = Accumulators(self.meet, self.origins)
         #: the operation at which the run is looked at again
@@ -404,12 +414,23 @@ class ConcreteMachine(Numbering):
         held = findings.holds(check.predicate, (*check.given, *(check.path or ())))
         if held is None:
             self.unsettled.add(rule.id)
-        if held is not False:
+        if held is not False or self._refused(check.follows):
             return
         found = self._diagnosed(rule, check)
         # what is told at the end may be several things of one place
         told = rule.replayed.shown in (Shown.AT_THE_END, Shown.SUBJECT)
         self.report(found, check.message if told else "")
+
+    def _refused(self, places: Sequence[Span]) -> bool:
+        """Whether what is wrong at one of these places has to be mended before it is known what is
+        written there."""
+        loud = [d for d in self.found if d.severity == "error" and not _silent(d)] if places else []
+        return any(place.holds(findings.span(d.span)) for d in loud for place in places)
+
+    def wrote(self, memory: Memory, span: Span) -> None:
+        """Something is written after something was found: off chip, it is noted where."""
+        if not memory.template.on_chip:
+            self.late[memory, span] = None
 
     def _diagnosed(self, rule: Rule, check: Check) -> report.Diagnostic:
         name, dialect = self.hardware.name, self.dialect.name
@@ -618,6 +639,11 @@ class ConcreteMachine(Numbering):
         made.life = life
         at = next(k for k in reversed(range(len(self.lives))) if self.lives[k] is own)
         del self.lives[at]
+
+
+def _silent(found: report.Diagnostic) -> bool:
+    rule = rulebase.find(found.rule)
+    return rule is not None and rule.silent
 
 
 def tpu_grid(index: tuple[int, ...], grid: tuple[int, ...], axis: int) -> tuple[Expr, Expr]:

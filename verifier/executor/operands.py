@@ -454,6 +454,8 @@ def perform(machine: ConcreteMachine, steps: Steps, bounds: dict[str, Bound]) ->
         machine.probe()
     if machine.watch is not None:
         machine.watch.operation(machine.program, steps, bounds)
+    for role in steps.writes if machine.found else ():
+        machine.wrote(bounds[role].memory, operation.span)
     lost = _undefined(machine, steps, bounds)
     lost = _check_sums(machine, steps, bounds, lost)
     if steps.used:

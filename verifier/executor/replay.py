@@ -477,7 +477,7 @@ def _verdict(session: Session, outcome: Outcome, item: Item, guessed: str) -> An
     machine = session.machine
     if machine is not None and item.hears(TRACKED_EVENTS) and machine.largest > TRACKED:
         return Answer("unsupported", "a tensor is too large to follow every element of it")
-    if machine is not None and item.rule in machine.unsettled:
+    if item.rule in outcome.unsettled:
         return Answer("unsupported", "this run alone does not settle it")
     if machine is not None and machine.watch is not None and machine.watch.lost:
         return Answer("unsupported", "too many parts of a tensor are told apart to follow them")

@@ -64,6 +64,7 @@ class Outcome(Struct):
     """What a run came to. ``ended``: why it stopped early (kind, message, place), if it did.
 
     ``doubts``: findings that one run is not enough for, and a check of all inputs is.
+    ``unsettled``: rules that shapes do not say enough for, or that ask for too many elements.
 
     ``raised``: the name of the exception's type, if one ended it; ``told``: the finding that it is,
     where a rule is about what Python refuses there.
@@ -75,6 +76,7 @@ class Outcome(Struct):
     outputs: list[Any] = field(default_factory=list)
     diagnostics: list[report.Diagnostic] = field(default_factory=list)
     doubts: list[report.Diagnostic] = field(default_factory=list)
+    unsettled: set[str] = field(default_factory=set)
     ended: tuple[str, str, Span | None] | None = None
     raised: str = ""
     told: report.Diagnostic | None = None
@@ -102,7 +104,7 @@ def run(
     function = kernel.function
     machine.kernel = name or getattr(function, "__qualname__", "kernel")
     span = definition_of(function)
-    outcome = Outcome()
+    outcome = Outcome(unsettled=machine.unsettled)
     inputs: list[Tensor] = []
     session.running = True
     try:
@@ -320,7 +322,8 @@ def _written(machine: ConcreteMachine, memory: Memory) -> None:
             why = f"it is in `{memory.name}`, which is returned"
             machine.origins.blame(lost, memory.span, why)
         missing = int((undefined & (lost == 0)).sum())
-        machine.meet(Returned(memory.storage, missing))
+        writes = tuple(span for late, span in machine.late if late is memory)
+        machine.meet(Returned(memory.storage, missing, writes))
 
 
 def capacity(machine: ConcreteMachine) -> None:

@@ -145,9 +145,9 @@ def _carry_out(request: Request, reply: Reply) -> dict[str, Any]:
             outcome.ended = ("violation", *outcome.ended[1:])
     reply.diagnostics = outcome.diagnostics
     reply.doubts = outcome.doubts
+    reply.unsettled = sorted(outcome.unsettled)
     reply.operations = outcome.operations
     if session.machine is not None:
-        reply.unsettled = sorted(session.machine.unsettled)
         if session.machine.asked_grid and isinstance(target, Chip):
             reply.cores = (math.prod(request.grid), target.cores)
     if outcome.ended is not None:

@@ -59,10 +59,14 @@ class UndefinedLanes(Struct, frozen=True):
 
 
 class Returned(Struct, frozen=True):
-    """A tensor that a kernel made and returns, with the number of elements that nothing wrote."""
+    """A tensor that a kernel made and returns, with the number of elements that nothing wrote.
+
+    ``writes``: the operations that wrote to it when something had been found already.
+    """
 
     storage: Storage
     missing: int
+    writes: tuple[Span, ...] = ()
 
 
 class Filled(Struct, frozen=True):
