@@ -358,6 +358,39 @@ def made({parameters}):
 
 _LAUNCHED: Final = _MADE.format(parameters="x=None, sizes=()") + "\n\ndef started(x):\n    "
 
+_OTHERWISE: Final = (
+    _MADE.replace(
+        "import nki\n", "from functools import partial\n\nfrom nki import jit as compiled\n"
+    )
+    .replace("@nki.jit", "@compiled")
+    .format(parameters="x=None, sizes=()")
+    + """
+
+def plain(x=None, sizes=()):
+    return made(x, sizes)
+
+
+def factory(rounds):
+    @compiled()
+    def inner(x=None, sizes=()):
+        return made(x, sizes)
+
+    return inner
+
+
+renamed = made
+wrapped = compiled(plain)
+
+
+def started(x):
+    """
+)
+
+
+def _started_as(how: str, given: str) -> str:
+    return _OTHERWISE + how.replace("{}", given)
+
+
 _NUMPY: Final = "import numpy as np\n"
 _HELD: Final = "held = nl.ndarray((8, 9), dtype=nl.float32, buffer=nl.sbuf)"
 _ELSEWHERE: Final = f"{_HELD}\nnisa.memset(dst=held, value=0.0)\n"
@@ -438,6 +471,22 @@ PYTHON_SUBSET: Final = (
     Twin("G47", _MADE.format(parameters=""), _MADE.format(parameters="rounds=2"), "0.2", "trn2"),
     Twin("G47", f"{_LAUNCHED}made()", f"{_LAUNCHED}made(x)", "0.2", "trn2"),
     Twin("G32", f"{_LAUNCHED}made(x, [2])", f"{_LAUNCHED}made(x, (2,))", "0.4", "trn2"),
+    *(
+        Twin("G32", _started_as(how, "[2]"), _started_as(how, "(2,)"), "0.6", target)
+        for how, target in (
+            ("renamed(x, sizes={})", "trn3"),
+            ("partial(made, sizes={})(x)", "trn2"),
+            ("factory(3)(x, {})", "trn2"),
+        )
+    ),
+    Twin("G47", _started_as("wrapped()", ""), _started_as("wrapped(x)", ""), "0.2", "trn1"),
+    Twin(
+        "L77",
+        _started_as("renamed(x, {})", "{2}"),
+        _started_as("renamed(x, {})", "2"),
+        "0.4",
+        "trn2",
+    ),
     Twin("L77", f"{_LAUNCHED}made[2](x, {{}})", f"{_LAUNCHED}made[2](x, ())", "0.6", "trn3"),
 )
 

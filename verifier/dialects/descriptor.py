@@ -11,6 +11,7 @@ from msgspec import Struct
 from verifier.hardware import catalogue
 from verifier.hardware.catalogue import Hardware
 from verifier.source.apis import KernelApi
+from verifier.source.starts import Start
 from verifier.symbolic.dialect import Dialect
 from verifier.symbolic.generation import Generation
 from verifier.symbolic.instruction import Instruction
@@ -44,7 +45,10 @@ def _exports_nothing(module: ApiRef) -> Iterable[str]:
 
 
 class Misuse(Struct, frozen=True):
-    """Something in the text around kernels that is wrong: where, what must hold, what does not."""
+    """Something in the text around kernels that is wrong: where, what must hold, what does not.
+
+    ``path``: the file that it is in, empty: that of the kernel.
+    """
 
     node: ast.expr
     text: str
@@ -52,14 +56,17 @@ class Misuse(Struct, frozen=True):
     facts: tuple[str, ...]
     rule: str
     severity: str | None = None
+    path: str = ""
 
 
 Launches: TypeAlias = Callable[
-    [tuple[ast.stmt, ...], str, str, Hardware, Collection[str] | None], Iterable[Misuse]
+    [tuple[Start, ...], tuple[ast.stmt, ...], str, str, Hardware, Collection[str] | None],
+    Iterable[Misuse],
 ]
 
 
 def _launches_well(
+    starts: tuple[Start, ...],
     statements: tuple[ast.stmt, ...],
     kernel: str,
     generation: str,
@@ -120,8 +127,9 @@ class DialectDescriptor(Struct, frozen=True, kw_only=True):
     decorator_problem: Callable[[str, str], Problem | None] = _fits
     #: what the body of a module calls that only a kernel can call: the calls, the functions
     device_calls: Callable[[Sequence[ast.stmt]], Iterable[tuple[ast.Call, str]]] = _calls_nothing
-    #: what is wrong with how a file launches a kernel, seen from a generation and a target; with
-    #: the names of the kernel's instructions, None where they are not all known
+    #: what is wrong with how a file starts a kernel, seen from a generation and a target; with the
+    #: calls that do, what the file says, and the names of the kernel's instructions, None where
+    #: they are not all known
     launches: Launches = _launches_well
     #: the keyword of the decorator that names a target
     target_keyword: str = ""

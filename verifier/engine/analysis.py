@@ -47,6 +47,7 @@ from verifier.source.outline import BindingKind
 from verifier.source.project import Module, Project
 from verifier.source.sources import Sources
 from verifier.source.stars import spelled_out
+from verifier.source.starts import Start
 from verifier.source.text import NestedTooDeepError, SourceError
 from verifier.source.wrappers import Named
 from verifier.symbolic import expr as E
@@ -146,7 +147,8 @@ def _file(request: report.FileRequest, memo: Memo | None, project: Project) -> r
     for entry in entries[first::step]:
         if entry.error is not None or entry.dialect not in DIALECTS:
             continue
-        for outcome in _kernel(project, entry, request, memo, errors, text):
+        starts = scanned.starts_of(entry)
+        for outcome in _kernel(project, entry, request, memo, errors, text, starts):
             if entry.how is not How.UNREACHED:
                 found.append(outcome.kernel)
             problems.extend(outcome.diagnostics)
@@ -213,6 +215,7 @@ def _kernel(
     memo: Memo | None,
     errors: list[report.FileError],
     text: _TextFacts,
+    starts: tuple[Start, ...],
 ) -> Iterator[Outcome]:
     try:
         module = project.module(entry.path)
@@ -227,7 +230,7 @@ def _kernel(
     footprint.note_whole(module.file)
     contracts = _contracts(module, entry, request, text.contracts(module), errors)
     pairs = [
-        (preset, Unit(entry, module, api, target, contract, by_default))
+        (preset, Unit(entry, module, api, target, contract, by_default, starts))
         for preset, contract in (*contracts,) or (("", None),)
         for target, by_default in _targets(dialect, module, entry, request, contract)
     ]
@@ -302,6 +305,7 @@ def _key(unit: Unit, own: tuple[int, int], request: report.FileRequest) -> str:
         unit.api,
         unit.target.name,
         unit.by_default,
+        [ast.unparse(start.call) for start in unit.starts if start.host],
         "" if unit.contract is None else text_of(unit.contract),
         # what the generation has no longer is judged wherever it is imported
         sorted({dotted(b) for b in module.bindings.values() if b.kind.imports}),

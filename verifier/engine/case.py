@@ -21,6 +21,7 @@ from verifier.rulebase import Rule
 from verifier.solver.solver import Solver
 from verifier.source.discovery import KernelEntry
 from verifier.source.project import Module, Project
+from verifier.source.starts import Start
 from verifier.symbolic.python.entry import Request, Run, interpreted
 
 
@@ -34,6 +35,8 @@ class Unit(Struct, frozen=True):
     contract: Contract | None
     #: the target is the dialect's default: nobody has named one
     by_default: bool = False
+    #: the calls that start it, where they are looked for
+    starts: tuple[Start, ...] = ()
 
     def bare(self, status: report.Status) -> report.KernelReport:
         """The report before anything else is known of the kernel."""

@@ -26,7 +26,7 @@ from verifier.engine.wrapping import width
 from verifier.report import model as report
 from verifier.solver.solver import Solver
 from verifier.source import ir
-from verifier.source.project import Binding, Module
+from verifier.source.project import Binding
 from verifier.symbolic import expr as E
 from verifier.symbolic.checks import Check
 from verifier.symbolic.python.entry import Run
@@ -333,10 +333,12 @@ def _around(unit: Unit, run: Run, selected: set[str]) -> list[obligations.Obliga
     found.extend((decorating.RULE, check) for check in said)
     for call, name in dialect.device_calls(module.syntax()):
         text, message = f"a kernel calls {name}", f"`{name}` is called outside of a kernel"
-        found.append(("outside-kernel", Check(E.FALSE, _span(module, call), text, message)))
-    misused = dialect.launches(module.syntax(), entry.name, api, unit.target, _named(run))
-    for each in misused:
-        span = _span(module, each.node)
+        found.append(
+            ("outside-kernel", Check(E.FALSE, _span(str(module.path), call), text, message))
+        )
+    told = unit.starts, module.syntax(), entry.name, api, unit.target, _named(run)
+    for each in dialect.launches(*told):
+        span = _span(each.path or str(module.path), each.node)
         check = Check(E.FALSE, span, each.text, each.message, each.facts, severity=each.severity)
         found.append((each.rule, check))
     out = []
@@ -357,10 +359,10 @@ def _named(run: Run) -> frozenset[str] | None:
     return known if all(name is None or isinstance(name, str) for name in given) else None
 
 
-def _span(module: Module, node: ast.expr) -> ir.Span:
+def _span(path: str, node: ast.expr) -> ir.Span:
     """Where an expression stands in a file."""
     end_line, end = node.end_lineno or node.lineno, node.end_col_offset or node.col_offset
-    return ir.Span(str(module.path), node.lineno, node.col_offset, end_line, end)
+    return ir.Span(path, node.lineno, node.col_offset, end_line, end)
 
 
 def _assumption_texts(run: Run, inferred: Sequence[Assumption]) -> list[str]:

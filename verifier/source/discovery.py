@@ -30,6 +30,7 @@ from verifier.source.outline import (
     first_line_of,
 )
 from verifier.source.project import Module, Project
+from verifier.source.starts import Finder, Start
 from verifier.source.text import SourceError
 from verifier.source.wrappers import Names, Value, Wrapper
 
@@ -81,7 +82,8 @@ class Scanned(Struct, frozen=True):
     kernel calls, as far as it is seen (of no dialect where the names that they use are all that
     says what they are for), ``inside`` the methods, nested functions and lambdas of which the same
     holds, ``device`` the qualified names of what calls a kernel API, ``helpers`` the decorated ones
-    that are no entry points because kernels call them.
+    that are no entry points because kernels call them. ``starts`` are the calls in the module that
+    start kernels.
     """
 
     module: Module
@@ -90,6 +92,12 @@ class Scanned(Struct, frozen=True):
     inside: tuple[KernelEntry, ...] = ()
     device: frozenset[str] = frozenset()
     helpers: tuple[Helper, ...] = ()
+    starts: tuple[Start, ...] = ()
+
+    def starts_of(self, entry: KernelEntry) -> tuple[Start, ...]:
+        """The calls in the module that start a kernel."""
+        place = (str(entry.path), entry.line)
+        return tuple(start for start in self.starts if start.place == place)
 
 
 class Helper(Struct, frozen=True):
@@ -147,6 +155,8 @@ def scan(
     unreached = [_entry(module, functions[unit], dialect, How.UNREACHED) for unit in rest]
     device = {name for site in sites if site.device for name in (site.caller[1], site.within)}
     known |= {e.name for e in found.values()}
+    on_device = known | {site.within for site in sites if site.device}
+    on_device |= {name for file, name in wrapped if file == str(module.path)}
     inside = [e for e in visitor.inside(dialect, come_to, others) if e.name not in known]
     return Scanned(
         module,
@@ -155,6 +165,7 @@ def scan(
         tuple(sorted(inside, key=_place)) if dialect else (),
         frozenset(device),
         tuple(sorted(judged_there, key=lambda helper: _place(helper.entry))),
+        tuple(visitor.starts(entries, on_device)),
     )
 
 
@@ -357,7 +368,9 @@ class _Visitor:
         #: what calls are given as a name, by the calls
         self._assigned: dict[ast.AST, str] = {}
         #: every call, in which function and scopes
-        self._calls: list[tuple[str, ast.expr, list[Scope]]] = []
+        self._calls: list[tuple[str, ast.Call, list[Scope]]] = []
+        #: functions and classes, by qualified name
+        self._defined: dict[str, list[ast.AST]] = {}
         #: methods, nested functions and lambdas, in which function or class
         self._inside: list[tuple[ast.FunctionDef | ast.Lambda, str]] = []
 
@@ -411,10 +424,11 @@ class _Visitor:
             if isinstance(node, ast.ClassDef):
                 # Class scopes are invisible to the methods inside; nothing is looked up in them.
                 inner_prefix = f"{prefix}{node.name}."
+                self._defined.setdefault(prefix + node.name, []).append(node)
             elif isinstance(node, ast.Lambda):
                 self._inside.append((node, prefix))
             elif isinstance(node, ast.Call):
-                self._calls.append((prefix, node.func, scopes))
+                self._calls.append((prefix, node, scopes))
                 self._call(node, prefix, scopes)
             elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
                 self._assigned[node.value] = node.targets[0].id
@@ -428,6 +442,7 @@ class _Visitor:
         scopes: list[Scope],
     ) -> None:
         wrapper = self._first_wrapper(node.decorator_list, scopes)
+        self._defined.setdefault(prefix + node.name, []).append(node)
         if prefix and isinstance(node, ast.FunctionDef):
             self._inside.append((node, prefix))
         if wrapper is not None:
@@ -484,8 +499,8 @@ class _Visitor:
     def sites(self, wanted: Collection[Unit]) -> Iterator[CallSite]:
         """The calls of kernel APIs, of the module's own functions and of the ``wanted`` ones."""
         names = {name for _, name in wanted}
-        for prefix, func, scopes in self._calls:
-            caller = self.unit(prefix)
+        for prefix, call, scopes in self._calls:
+            func, caller = call.func, self.unit(prefix)
             launched = isinstance(func, ast.Subscript)
             if isinstance(func, ast.Subscript):
                 func = func.value
@@ -501,6 +516,13 @@ class _Visitor:
                 target = self._names.function(func, scopes)
                 if target is not None:
                     yield CallSite(caller, (str(target[0].path), target[1].name), launched)
+
+    def starts(self, kernels: Iterable[KernelEntry], device: Collection[str]) -> Iterator[Start]:
+        """The calls that start ``kernels``; ``device``: functions that run on a device."""
+        names = {entry.name.rpartition(".")[2] for entry in kernels if not entry.error}
+        decorated = {(str(entry.path), entry.line) for entry in self.decorated}
+        finder = Finder(self._names, self._defined, self._assigned, names, decorated)
+        return finder.starts(self._calls if names else (), device)
 
     def inside(
         self, dialect: str, come_to: Collection[Unit], others: Iterable[Module]

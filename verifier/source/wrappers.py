@@ -199,16 +199,21 @@ class Names(Struct):
 
     def _made_by(self, node: ast.Call, scopes: list[Scope], depth: int) -> Wrapper | None:
         """The wrapper that a function of the project returns: ``@kernel(mode="x")``."""
-        found = self._local(node.func, scopes, depth)
-        if found is None:
-            return None
-        names, function, around = found
-        inside = [*around, names._own(function)]
-        for returned in _returned(function.node):
+        for names, returned, inside in self.returned_by(node, scopes, depth):
             made = names.wrapper(returned, inside, depth + 1)
             if made is not None:
                 return made
         return None
+
+    def returned_by(
+        self, node: ast.Call, scopes: list[Scope], depth: int
+    ) -> Iterator[tuple[Names, ast.expr, list[Scope]]]:
+        """What a function of the project that is called returns, with what is known there."""
+        found = self._local(node.func, scopes, depth)
+        if found is not None:
+            names, function, around = found
+            inside = [*around, names._own(function)]
+            yield from ((names, returned, inside) for returned in _returned(function.node))
 
     def _local(
         self, func: ast.expr, scopes: list[Scope], depth: int
@@ -338,9 +343,15 @@ class Names(Struct):
         found = self.function(node, scopes)
         return None if found is None else Target(*found)
 
+    def bound_before(self, node: ast.Call, scopes: list[Scope]) -> tuple[ast.expr, ...]:
+        """The function that ``functools.partial`` is given, and what it binds; else nothing."""
+        if not node.args or not self._is_partial(node, scopes):
+            return ()
+        return (*node.args, *(keyword.value for keyword in node.keywords))
+
     def _partial(self, node: ast.Call, scopes: list[Scope], depth: int) -> Target | None:
         """A function some of whose arguments are bound already."""
-        if depth > _DEPTH or not node.args or not self._is_partial(node, scopes):
+        if depth > _DEPTH or not self.bound_before(node, scopes):
             return None
         inner = self.target(node.args[0], scopes, depth + 1)
         if inner is None:

@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import ast
 import functools
-from collections.abc import Collection, Iterator, Sequence
-from typing import Final, NamedTuple, TypeAlias
+from collections.abc import Collection, Iterator
+from typing import Final, TypeAlias
+
+from msgspec.structs import replace
 
 from verifier.dialects.descriptor import Misuse
 from verifier.dialects.nki.versions import newer
 from verifier.hardware.catalogue import Hardware
 from verifier.hardware.targets import Target
 from verifier.source import nodes
-from verifier.source.launches import expects
+from verifier.source.starts import Start
 
 #: the rule about them
 _GRID: Final = "launch-grid"
@@ -30,6 +32,7 @@ _SCHEDULED: Final = "with_schedule"
 
 
 def problems(
+    starts: tuple[Start, ...],
     statements: tuple[ast.stmt, ...],
     kernel: str,
     generation: str,
@@ -39,132 +42,59 @@ def problems(
     """What no launch of a kernel may be; ``names``: those of its instructions, None: not known."""
     if not newer(generation, "0.2") or not isinstance(target, Target):
         return  # Beta 1 runs grids of any rank, one program after the other
-    found = _found(statements)
-    yield from _stale(statements, found.rebound, kernel)
-    for node, inside in found.calls:
-        function = node.func
-        if isinstance(function, ast.Subscript) and _is(function.value, kernel):
-            yield from _grid(function.slice, kernel, target)
-        elif isinstance(function, ast.Attribute) and function.attr == _SCHEDULED:
-            scheduled = function.value
-            if isinstance(scheduled, ast.Subscript):
-                scheduled = scheduled.value
-            if _is(scheduled, kernel) and node.args and names is not None:
-                yield from _schedule(node.args[0], kernel, names)
-        if _is(_launched(function), kernel) and _is_of_host(inside, kernel, found):
-            yield from _arguments(node, kernel, generation)
+    yield from _stale(statements, _rebound(statements), kernel)
+    seen: set[ast.expr] = set()
+    for start in starts:
+        for found in _of_start(start, seen, kernel, generation, target, names):
+            yield replace(found, path=start.path)
 
 
-class _Found(NamedTuple):
-    """What a file has that may concern launches of any of its kernels."""
+def _of_start(
+    start: Start,
+    seen: set[ast.expr],
+    kernel: str,
+    generation: str,
+    target: Target,
+    names: Collection[str] | None,
+) -> Iterator[Misuse]:
+    """What one launch may not be; ``seen``: what other ones share with it."""
+    for layer in start.layers:
+        if layer not in seen and isinstance(layer, ast.Subscript):
+            yield from _grid(layer.slice, kernel, target)
+        seen.add(layer)
+    scheduled = any(isinstance(e, ast.Attribute) and e.attr == _SCHEDULED for e in start.layers)
+    if scheduled and start.call.args and names is not None:
+        yield from _schedule(start.call.args[0], kernel, names)
+    if start.host and all(isinstance(e, ast.Subscript) or _schedules(e) for e in start.layers):
+        yield from _arguments(start, kernel, generation)
 
-    #: the calls of names, of what is subscripted, and of methods, each with the functions around
-    #: it; none that is expected to fail
-    calls: tuple[tuple[ast.Call, tuple[_Function, ...]], ...]
-    #: the names of the module that functions bind anew
-    rebound: frozenset[str]
-    #: the functions that their names start as kernels, and those that may run on a device
-    kernels: frozenset[str]
-    device: frozenset[str]
+
+def _schedules(layer: ast.expr) -> bool:
+    """Whether a kernel is given a schedule, and called after that."""
+    called = layer.func if isinstance(layer, ast.Call) else None
+    return isinstance(called, ast.Attribute) and called.attr == _SCHEDULED
 
 
 @functools.lru_cache(maxsize=1)  # the kernels of a file are asked about one after the other
-def _found(statements: tuple[ast.stmt, ...]) -> _Found:
-    calls: list[tuple[ast.Call, tuple[_Function, ...]]] = []
-    rebound: set[str] = set()
-    stack: list[tuple[ast.AST, tuple[_Function, ...]]] = [(s, ()) for s in reversed(statements)]
-    while stack:
-        node, inside = stack.pop()
-        if isinstance(node, ast.Call):
-            if expects(node.func):
-                continue
-            if isinstance(node.func, (ast.Name, ast.Subscript, ast.Attribute, ast.Call)):
-                calls.append((node, inside))
-        elif isinstance(node, ast.Global):
-            rebound.update(node.names)
-        elif isinstance(node, (ast.With, ast.AsyncWith)):
-            if any(expects(item.context_expr) for item in node.items):
-                continue
-        elif isinstance(node, _DEFINITIONS):
-            inside = (*inside, node)
-        stack.extend((child, inside) for child in reversed(nodes.below(node)))
-    return _Found(tuple(calls), frozenset(rebound), _started(statements), _reached(statements))
+def _rebound(statements: tuple[ast.stmt, ...]) -> frozenset[str]:
+    """The names of a module that functions bind anew."""
+    every = (node for statement in statements for node in nodes.walk(statement))
+    return frozenset(name for node in every if isinstance(node, ast.Global) for name in node.names)
 
 
-def _started(statements: tuple[ast.stmt, ...]) -> frozenset[str]:
-    """The functions of a module that are kernels by their decorators, and nothing else besides."""
-    kernels: list[str] = []
-    other: set[str] = set()
-    for statement in statements:
-        if isinstance(statement, _DEFINITIONS):
-            jits = any(
-                "jit" in (getattr(n, "id", ""), getattr(n, "attr", ""))
-                for decorator in statement.decorator_list
-                for n in nodes.walk(decorator)
-            )
-            (kernels.append if jits else other.add)(statement.name)
-        elif not isinstance(statement, ast.ClassDef):
-            other |= {
-                node.id
-                for node in nodes.walk(statement)
-                if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-            }
-    return frozenset(name for name in kernels if kernels.count(name) == 1 and name not in other)
-
-
-def _reached(statements: tuple[ast.stmt, ...]) -> frozenset[str]:
-    """The functions of a module that may run on a device: kernels, what they name, and what names
-    instructions."""
-    functions = {node.name: node for node in statements if isinstance(node, _DEFINITIONS)}
-    names = {
-        name: {n.id for n in nodes.walk(node) if isinstance(n, ast.Name)}
-        for name, node in functions.items()
-    }
-    device = {
-        alias.asname or alias.name
-        for statement in statements
-        if isinstance(statement, (ast.Import, ast.ImportFrom))
-        for alias in statement.names
-        if (alias.asname or isinstance(statement, ast.ImportFrom))
-        and f"{getattr(statement, 'module', '')}.{alias.name}".strip(".").startswith("nki.")
-    }
-    seen: set[str] = set()
-    left = [*_started(statements), *(name for name, said in names.items() if said & device)]
-    while left:
-        name = left.pop()
-        if name in functions and name not in seen:
-            seen.add(name)
-            left += names[name]
-    return frozenset(seen)
-
-
-def _launched(function: ast.expr) -> ast.expr:
-    """What is launched: without the grid and the schedule."""
-    if isinstance(function, ast.Call) and isinstance(function.func, ast.Attribute):
-        function = function.func.value if function.func.attr == _SCHEDULED else function
-    return function.value if isinstance(function, ast.Subscript) else function
-
-
-def _is_of_host(inside: Sequence[_Function], kernel: str, found: _Found) -> bool:
-    """Whether a call by a name launches the kernel: in a kernel it calls a function."""
-    return kernel in found.kernels and not any(
-        function.name in found.device or kernel in _bound(function) for function in inside
-    )
-
-
-def _arguments(call: ast.Call, kernel: str, generation: str) -> Iterator[Misuse]:
+def _arguments(start: Start, kernel: str, generation: str) -> Iterator[Misuse]:
     """What no argument of a kernel may be (NKI-G32, NKI-L77), and none at all (NKI-G47)."""
     if not newer(generation, "0.3"):
-        if not call.args and not call.keywords:
+        if not start.given:
             yield Misuse(
-                call,
+                start.call,
                 "a kernel is given something",
                 f"`{kernel}` is called with no arguments, which fails in NKI 0.2",
                 ("G47",),
                 _SUBSET,
             )
         return
-    for value in (*call.args, *(keyword.value for keyword in call.keywords)):
+    for value in start.given:
         if isinstance(value, (ast.List, ast.ListComp)):
             yield Misuse(
                 value,
@@ -183,10 +113,6 @@ def _arguments(call: ast.Call, kernel: str, generation: str) -> Iterator[Misuse]
                 ("L77",),
                 _SUBSET,
             )
-
-
-def _is(node: ast.expr, kernel: str) -> bool:
-    return isinstance(node, ast.Name) and node.id == kernel
 
 
 def _grid(grid: ast.expr, kernel: str, target: Target) -> Iterator[Misuse]:

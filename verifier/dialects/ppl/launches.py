@@ -15,6 +15,7 @@ from verifier.hardware.capabilities import Capability
 from verifier.hardware.catalogue import Hardware
 from verifier.hardware.chips import CHIPS, Chip
 from verifier.source import nodes
+from verifier.source.starts import Start
 
 #: what the sizes of a grid count
 _COUNTED = ("group", "core")
@@ -43,6 +44,7 @@ def _number_of(count: int, what: str) -> str:
 
 
 def problems(
+    starts: tuple[Start, ...],
     statements: tuple[ast.stmt, ...],
     kernel: str,
     generation: str,
