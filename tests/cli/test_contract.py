@@ -146,6 +146,39 @@ def test_contracts_are_written(
     assert CONTRACT in capsys.readouterr().out.splitlines()
 
 
+#: as wide as what is live fits, which is another width on each target
+WIDE = """\
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def wide(x):
+    R, C = x.shape
+    assert R <= 96 and x.dtype == nl.float32
+    out = nl.ndarray((R, C), dtype=nl.float32, buffer=nl.shared_hbm)
+    rows = nl.ndarray((R, C), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.dma_copy(dst=rows, src=x)
+    nisa.dma_copy(dst=out, src=rows)
+    return out
+"""
+
+
+def test_contracts_of_several_targets_are_written_for_each(kernel: Path) -> None:
+    kernel.write_text(WIDE)
+    written = kernel.parent / "tilelint.toml"
+    written.write_text('targets = ["trn2", "trn3"]\n')
+    assert main(["contract", "k.py", "--write"]) == 0
+    assert [line.strip() for line in written.read_text().splitlines()[3:]] == [
+        '"k.py::wide" = [',
+        '"(x: _[R, C]) on trn2 where C <= 53248",',
+        '"(x: _[R, C]) on trn3 where C <= 61440",',
+        "]",
+    ]
+    assert main(["check", "k.py", "--no-cache", "--strict", "--format", "concise"]) == 0
+
+
 def test_what_is_found_under_a_contract_is_told_in_its_names(
     kernel: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -95,6 +95,12 @@ def test_grid_values_and_trailing_comment() -> None:
     assert ops == [("<=", "<"), ("!=",)]
 
 
+def test_targets_stand_behind_the_inputs() -> None:
+    contract = parse("on(on: bf16[on, where]) on TRN3, sg2260, trn3 where on < 9")
+    assert contract.targets == ("trn3", "bm1690") and contract.kernel == "on"
+    assert text_of(contract) == "on(on: bfloat16[on, where]) on trn3, bm1690 where on < 9"
+
+
 def test_comment_form_has_no_name() -> None:
     assert parse("(q: fp16[...]) where 2 < 3", comment=True).kernel is None
     assert parse("[4](q: _[S])", comment=True).parameters[0].spec == TensorSpec((), (Name("S"),))
@@ -197,7 +203,9 @@ def test_conditions_of_python() -> None:
         ("gemm(x: 3) where True == 4", 17, "an integer or a name"),
         ("gemm(x: 16..1)", 8, "is empty"),
         ("gemm(x: 'abc)", 8, "not closed"),
-        ("gemm(x: 3) extra", 11, "expected 'where' or the end"),
+        ("gemm(x: 3) extra", 11, "expected 'where' or 'on' or the end"),
+        ("gemm(x: 3) on trn4", 14, "unknown target 'trn4'; did you mean 'trn"),
+        ("gemm(x: 3) on where x < 4", 20, "expected ',' or 'where' or the end"),
         ("gemm(x: 1__0)", 8, "not an integer"),
         ("gemm(x: " + "(" * 500 + "1" + ")" * 500 + ")", 105, "nested too deeply"),
         ("gemm(x: 1" + " + 1" * 500 + ")", 8, "too many terms"),
@@ -328,6 +336,7 @@ _CONTRACTS = st.builds(
         max_size=3,
     ).map(tuple),
     st.booleans(),
+    st.lists(st.sampled_from(["trn1", "trn3", "bm1684x"]), max_size=2, unique=True).map(tuple),
 )
 
 

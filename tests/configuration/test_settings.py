@@ -352,8 +352,8 @@ def test_paths_of_the_configuration_start_from_its_folder(root: Path) -> None:
         ("severity.vews = 'note'", "1: unknown rule 'vews' in 'severity'; did you mean 'views'?"),
         (
             "[contracts]\ngemm = '(a: bf16[K, M]) wher'",
-            "2: bad contract '(a: bf16[K, M]) wher': column 17: expected 'where' or the end, "
-            "found 'wher'",
+            "2: bad contract '(a: bf16[K, M]) wher': column 17: expected 'where' or 'on' or "
+            "the end, found 'wher'",
         ),
         (
             "[contracts]\ngemm = [\n'(a: bf17[K])']",

@@ -62,12 +62,12 @@ def staged(x, cfg, mode=Mode.COPY, parts=None, dtype=nl.float32, scale=2):
 """
 
 
-def checked(folder: Path, contract: str) -> FileResult:
+def checked(folder: Path, contract: str, targets: tuple[str, ...] = ("trn2",)) -> FileResult:
     path = folder / "kernel.py"
     path.write_text(MODULE, encoding="utf-8")
     request = FileRequest(
         str(path),
-        targets=("trn2",),
+        targets=targets,
         contracts=(f"staged{contract}",),
         parts=True,
         timeout=30,
@@ -178,6 +178,7 @@ def test_wrong_ones_are_told_with_all_parts(
         ("(scale: 3) where cfg.weights.dtype == bf16", "name its sizes"),
         ("(cfg: Config(tyle=3))", "`Config(...)` makes nothing of what it is given"),
         ("[0](x: fp32[3, 8])", "a launch grid has at least one program"),
+        ("(x: fp32[3, 8]) on bm1684, bm1690", "no kernel of NKI runs on bm1684 or bm1690"),
     ],
 )
 def test_what_does_not_fit_is_said(tmp_path: Path, contract: str, message: str) -> None:
@@ -185,6 +186,21 @@ def test_what_does_not_fit_is_said(tmp_path: Path, contract: str, message: str) 
     [error] = result.errors
     assert error.kind == "usage" and message in error.message
     assert [kernel.status for kernel in result.kernels] == ["error"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "judged"),
+    [
+        ((), ["trn1", "trn3"]),
+        (("trn3", "trn2"), ["trn3"]),
+        (("trn2",), ["trn1", "trn3"]),
+    ],
+)
+def test_a_contract_is_checked_for_its_targets(
+    tmp_path: Path, asked: tuple[str, ...], judged: list[str]
+) -> None:
+    result = checked(tmp_path, "(x: fp32[96, 8]) on trn1, bm1684, trn3", targets=asked)
+    assert [kernel.target for kernel in result.kernels] == judged and not result.errors
 
 
 BANDED = """\

@@ -393,3 +393,64 @@ class TestCopies:
         copied(np.zeros((rows, 71), dtype=np.float32))
 """
     assert contracts(HEAD + text) == ["copied(source: float32[5, 71])"]
+
+
+TARGETS = {
+    "mark": ("@pytest.mark.trn3\n", "copied(x)", " on trn3"),
+    "mark-of": ("@pytest.mark.platforms([Chip.THREE, Chip.OLD])\n", "copied(x)", " on trn1, trn3"),
+    "mark-without": ("@pytest.mark.platforms(exclude=[Chip.OLD])\n", "copied(x)", " on trn2, trn3"),
+    "mark-of-row": (
+        "@pytest.mark.parametrize('k', [pytest.param(1, marks=pytest.mark.trn1)])\n",
+        "copied(x)",
+        " on trn1",
+    ),
+    "values-of-rows": ("@pytest.mark.parametrize('k', ['trn3'])\n", "copied(x)", ""),
+    "argument": ("", "device.run(copied, x, target='trn1')", " on trn1"),
+    "in-an-object": (
+        "@pytest.mark.trn1\n", "device.run(Options(copied, {'source': x}, Chip.THREE))", " on trn3"
+    ),
+    "made-before": ("", "device.compile(copied, platform='trn3')(x)", " on trn3"),
+    "grid-after": ("", "device.compile(copied, platform='trn3')[2](x)", "[2] on trn3"),
+    "nothing": ("@pytest.mark.slow\n", "device.run(copied, x, mode='fast')", ""),
+    "skipped-if": (
+        "@pytest.mark.skipif(platform.find() != 'trn3', reason='new')\n", "copied(x)", " on trn3"
+    ),
+    "skipped-inside": (
+        "", "device.kind is Chip.OLD and pytest.skip('old')\n    copied(x)", " on trn2, trn3"
+    ),
+    "skipped-among": (
+        "", "if device.kind not in (Chip.OLD, Chip.THREE): pytest.skip()\n    copied(x)",
+        " on trn1, trn3",
+    ),
+    "branches": (
+        "", "if device.kind == 'trn2':\n        copied(x)", " on trn2"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("marks", "launch", "said"), TARGETS.values(), ids=TARGETS)
+def test_targets(marks: str, launch: str, said: str, contracts: Contracts) -> None:
+    text = f"""
+import enum
+from dataclasses import dataclass
+import platform
+
+class Chip(enum.Enum):
+    OLD = "trn1"
+    THREE = "TRN3"
+    NEXT = "trn3_next"
+
+@dataclass
+class Options:
+    kernel: object
+    inputs: dict
+    chip: Chip
+
+{marks}def test_it(device, k=1):
+    x = np.zeros((3, 70), dtype=nl.bfloat16)
+    {launch}
+"""
+    grid = said.partition(" ")[0]
+    assert contracts(HEAD + text) == [
+        f"copied{grid}(source: bfloat16[3, 70]){said.removeprefix(grid)}"
+    ]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -106,7 +107,9 @@ def _written(found: list[Inferred], configurations: Configurations) -> Iterator[
     from verifier.configuration.model import NAME
     from verifier.configuration.writing import CannotWriteError, with_contracts
 
-    wanted: dict[str, dict[str, str]] = {}
+    wanted: dict[str, dict[str, dict[str, str]]] = {}
+    known = {(item.kernel.path, item.kernel.name, item.kernel.target) for item in found}
+    targets = Counter((path, name) for path, name, _ in known)
     for item in found:
         kernel = item.kernel
         if kernel.contract and kernel.precondition and kernel.precondition.main:
@@ -121,8 +124,14 @@ def _written(found: list[Inferred], configurations: Configurations) -> Iterator[
             continue
         file = configurations.for_file(kernel.path).file or str(Path(project_root(), NAME))
         key = key_of(kernel.path, kernel.name, file)
-        wanted.setdefault(file, {})[key] = item.contract.removeprefix(kernel.name)
-    for file, contracts in sorted(wanted.items()):
+        count = targets[kernel.path, kernel.name]
+        text = item.contract.removeprefix(kernel.name)
+        said = wanted.setdefault(file, {}).setdefault(key, {})
+        said[kernel.target if count > 1 else ""] = text
+        if len(said) == count > len({*said.values()}) == 1:
+            wanted[file][key] = {"": text}
+    for file, by_target in sorted(wanted.items()):
+        contracts = {key: _for_targets(said) for key, said in by_target.items()}
         try:
             before = Path(file).read_text("utf-8") if Path(file).exists() else ""
             after = with_contracts(file, before, contracts)
@@ -131,6 +140,21 @@ def _written(found: list[Inferred], configurations: Configurations) -> Iterator[
         if after != before:
             write_whole(file, after)
             yield f"wrote contracts into {file}"
+
+
+def _for_targets(said: Mapping[str, str]) -> str | list[str]:
+    """The contracts of a kernel by target, each for its own; ``""``: that of all."""
+    from msgspec.structs import replace
+
+    from verifier.configuration.grammar import parse
+    from verifier.configuration.showing import text_of
+
+    if "" in said:
+        return said[""]
+    return [
+        text_of(replace(parse(text, comment=True), targets=(target,)))
+        for target, text in said.items()
+    ]
 
 
 def _lines(found: list[Inferred], form: str) -> Iterator[str]:

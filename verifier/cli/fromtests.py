@@ -139,6 +139,7 @@ def _document(readings: Readings, display: Display) -> dict[str, Any]:
                         "path": display.name(preset.path),
                         "line": preset.line,
                         "program": preset.program,
+                        "targets": list(preset.targets),
                     }
                     for preset in found
                 ],

@@ -248,10 +248,14 @@ class Parameter(Struct, frozen=True):
 
 
 class Contract(Struct, frozen=True):
-    """``kernel`` is None in the comment form; ``defaults``: what is not named is its default."""
+    """``kernel`` is None in the comment form; ``defaults``: what is not named is its default.
+
+    ``targets`` are the hardware that it is for, by canonical names (none: whatever is asked for).
+    """
 
     kernel: str | None
     grid: tuple[Expression, ...]
     parameters: tuple[Parameter, ...]
     conditions: tuple[Condition, ...]
     defaults: bool = False
+    targets: tuple[str, ...] = ()

@@ -4,9 +4,11 @@ A contract reads like a signature::
 
     matmul_tiled(lhsT: bf16[K, M], rhs: bf16[K, N], tiles: 1..16) where K % 128 == 0, M == 64
     add[2, 2](a: {fp32, bf16}[256, N], b: fp32[256, N], ...)   # a 2 x 2 grid; the rest: defaults
+    mx(a: float8_e4m3fn_x4[128, N]) on trn3 where N <= 512
     pool(x: _[C, H], window: (3, 4), mode: Mode.MAX, cfg: Config(tile=128, bias=False), eps=default)
 
-Above a kernel, in a comment, the name is left out. Values are written as in Python:
+Above a kernel, in a comment, the name is left out. ``on`` is followed by the targets that the
+contract is for, whatever else is asked for. Values are written as in Python:
 
 - ``bf16[K, 2*N]`` a tensor; ``_`` any dtype, ``{bf16, fp16}`` one of several; ``_`` or ``*`` any
   size, ``[...]`` any rank; ``bf16`` alone: a tensor of it, or the dtype where it is used as one;
@@ -41,9 +43,10 @@ from verifier.configuration.meanings import ContractError, contract_of
 _LONGEST: Final = 20_000
 
 _GRAMMAR: Final = r"""
-start: [dotted] [grid] "(" [params] ")" ["where" conditions]
+start: [dotted] [grid] "(" [params] ")" ["on" targets] ["where" conditions]
 dotted: NAME ("." NAME)*
 grid: "[" _items "]"
+targets: NAME ("," NAME)* [","]
 params: param ("," param)* [","]
 param: NAME (":" | "=") item | "..." -> rest
 conditions: choice ("," choice)* [","]
@@ -110,7 +113,7 @@ _WORDS: Final = {
 #: terminals that can start a value, with those that start nothing else
 _VALUE: Final = frozenset({"INT", "FLOAT", "STRING", "NAME"})
 #: what is named first of what may stand at a place
-_FIRST: Final = ("COLON", "LPAR", "RPAR", "RSQB", "RBRACE", "COMMA", "WHERE", "$END", "NAME")
+_FIRST: Final = ("COLON", "LPAR", "RPAR", "RSQB", "RBRACE", "COMMA", "WHERE", "ON", "$END", "NAME")
 _HINTS: Final = {
     "=": "; compare with '=='",
     "/": "; integer division is '//'",

@@ -10,6 +10,7 @@ from lark import Token, Tree
 from msgspec import Struct
 
 from verifier.configuration import contracts as tree
+from verifier.configuration.names import UnknownNameError, target
 from verifier.configuration.suggestions import did_you_mean
 from verifier.hardware import dtypes
 
@@ -122,7 +123,7 @@ class _Reader(Struct):
     # -- the whole
 
     def contract(self, start: _Node, comment: bool) -> tree.Contract:
-        dotted, grid, params, said = start.children
+        dotted, grid, params, on, said = start.children
         kernel = None if dotted is None else ".".join(_words(_tree(dotted)))
         if kernel is not None and comment:
             raise self.error(
@@ -144,7 +145,17 @@ class _Reader(Struct):
                 found = self.condition(item)
                 joined = isinstance(found, tree.Junction) and found.kind == "and"
                 conditions += cast(tree.Junction, found).parts if joined else (found,)
-        return tree.Contract(kernel, sizes, parameters, tuple(conditions), defaults)
+        targets = () if on is None else self.targets(_tree(on))
+        return tree.Contract(kernel, sizes, parameters, tuple(conditions), defaults, targets)
+
+    def targets(self, node: _Node) -> tuple[str, ...]:
+        found: list[str] = []
+        for word in (child for child in node.children if child is not None):
+            try:
+                found.append(target(str(word)))
+            except UnknownNameError as error:
+                raise self.error(str(error), word) from error
+        return tuple(dict.fromkeys(found))
 
     def parameters(self, entries: Sequence[_Node]) -> tuple[tree.Parameter, ...]:
         found: dict[str, tree.Parameter] = {}

@@ -17,6 +17,8 @@ def text_of(contract: tree.Contract) -> str:
     if contract.defaults:
         inner.append("...")
     text = f"{contract.kernel or ''}{grid}({', '.join(inner)})"
+    if contract.targets:
+        text += f" on {', '.join(contract.targets)}"
     if contract.conditions:
         text += " where " + ", ".join(condition(c, 1) for c in contract.conditions)
     return text

@@ -179,7 +179,8 @@ CONTRACTS = Setting(
     "table: kernel or path::kernel -> contract, or a list",
     _NO_CONTRACTS,
     "none",
-    "Contracts, each checked on its own. The kernel's name may be left out of the text.",
+    "Contracts, each checked on its own, for the targets that it names. The kernel's name may be "
+    "left out of the text.",
     '{ gemm = "(a: bf16[K, M]) where K % 128 == 0" }',
     read.contracts,
     by_kernel,

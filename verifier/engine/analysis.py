@@ -249,11 +249,17 @@ def _targets(
     request: report.FileRequest,
     contract: Contract | None,
 ) -> list[tuple[Hardware, bool]]:
-    """What a kernel is checked for, and whether that is the default, as nobody names a target."""
+    """What a kernel is checked for, and whether that is the default, as nobody names a target.
+
+    Targets of a contract are all that it is for: those of them that are asked for, else all.
+    """
     sizes = contract.grid if contract is not None else ()
     grid = [size.value for size in sizes if isinstance(size, Int)]
     grid = grid if len(grid) == len(sizes) else []
-    told = request.targets, entry.name, module.syntax, entry.keywords, grid
+    asked = request.targets
+    if contract is not None and contract.targets:
+        asked = tuple(name for name in asked if name in contract.targets) or contract.targets
+    told = asked, entry.name, module.syntax, entry.keywords, grid
     named = dialect.named(*told)
     return [(target, not named) for target in named or dialect.targets(*told)]
 
@@ -345,6 +351,7 @@ def _unit(
     effect: Effect | None = None
     if unit.contract is not None:
         try:
+            _for_target(unit, unit.contract)
             outer = [e.definition for e in enclosing]
             inputs = input_names(project, unit.module, definition)
             packed = packs(unit.target, unit.module)
@@ -374,6 +381,16 @@ def _unit(
         message = f"kernel `{entry.name}`: {describe(error)}"
         errors.append(report.FileError(str(entry.path), entry.line, message))
         return Outcome(unit.bare("error"))
+
+
+def _for_target(unit: Unit, contract: Contract) -> None:
+    """
+    Raises:
+        ContractMismatchError: the contract is for hardware that does not run the kernel.
+    """
+    if contract.targets and unit.target.name not in contract.targets:
+        label = DIALECTS[unit.entry.dialect].label
+        raise ContractMismatchError(f"no kernel of {label} runs on {' or '.join(contract.targets)}")
 
 
 def _bound(entry: KernelEntry) -> dict[str, Pin]:

@@ -176,7 +176,7 @@ class LaunchedKind(FunctionKind):
     def call(self, vm: VM, value: Any, call: Call) -> object:
         assert isinstance(vm, SuiteVM)
         if vm.kernel_of(value) is not None:
-            return launch(vm, value, None, call)
+            return launch(vm, Launcher(value), call)
         return super().call(vm, value, call)
 
 
@@ -219,11 +219,12 @@ class LauncherKind(Kind[VM]):
         """Nothing that is known changes."""
 
     def item(self, vm: VM, value: Any, index: object, span: Span) -> object:
-        return Launcher(value.function, index if isinstance(index, tuple) else (index,))
+        grid = index if isinstance(index, tuple) else (index,)
+        return Launcher(value.function, grid, value.targets)
 
     def call(self, vm: VM, value: Any, call: Call) -> object:
         assert isinstance(vm, SuiteVM)
-        return launch(vm, value.function, value.grid, call)
+        return launch(vm, value, call)
 
     def key(self, vm: VM, value: Any, span: Span) -> object:
         return value

@@ -10,8 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from msgspec.structs import replace
+
 from verifier.source import ir
 from verifier.suites.machine import Launched, Refused, SuiteVM
+from verifier.suites.platforms import named_among
 from verifier.suites.values import Array, Launcher
 from verifier.symbolic import expr as E
 from verifier.symbolic.machine import Arg, Call
@@ -24,8 +27,9 @@ from verifier.symbolic.values import Opaque, Ref
 _DEPTH: Final = 3
 
 
-def launch(vm: SuiteVM, function: Function, grid: tuple[object, ...] | None, call: Call) -> object:
+def launch(vm: SuiteVM, kernel: Launcher, call: Call) -> object:
     """A call of a kernel; its result is not known."""
+    function = kernel.function
     bound = bound_by(function, [arg.value for arg in call.args], _values(call.keywords))
     if bound is None:
         name = function.qualname
@@ -33,7 +37,7 @@ def launch(vm: SuiteVM, function: Function, grid: tuple[object, ...] | None, cal
             Refused(f"the arguments do not fit the parameters of `{name}`", call.span, function)
         )
     else:
-        vm.found.launches.append(Launched(function, grid, bound, call.span))
+        vm.found.launches.append(_launched(vm, kernel, bound, call))
     return Opaque(f"the result of `{function.qualname}`")
 
 
@@ -116,7 +120,7 @@ def _given(
     others = {name: value for name, value in named.items() if value is not given}
     bound = _fitting(vm, kernel.function, [*before, *rest, *others.values()])
     if bound is None and not any(_has_array(vm, v) for v in (*before, *rest, *others.values())):
-        return kernel
+        return replace(kernel, targets=_targets(vm, call) or kernel.targets)
     if bound is None:
         known = {p.name for p in kernel.function.definition.params}
         own = {name: value for name, value in others.items() if name in known}
@@ -145,7 +149,19 @@ def _record(vm: SuiteVM, kernel: Launcher, bound: dict[str, object] | None, call
         reason = f"what is given with `{function.qualname}` does not fit its parameters"
         vm.found.launches.append(Refused(reason, call.span, function))
     else:
-        vm.found.launches.append(Launched(function, kernel.grid, bound, call.span))
+        vm.found.launches.append(_launched(vm, kernel, bound, call))
+
+
+def _launched(vm: SuiteVM, kernel: Launcher, bound: Mapping[str, object], call: Call) -> Launched:
+    targets = _targets(vm, call) or kernel.targets
+    return Launched(kernel.function, kernel.grid, bound, call.span, targets, vm.path)
+
+
+def _targets(vm: SuiteVM, call: Call) -> frozenset[str]:
+    """The targets that the arguments of a call name, or objects among them."""
+    given = [arg.value for arg in (*call.args, *call.keywords.values())]
+    held = [part for value in given for part in _attributes(vm, value, _DEPTH)]
+    return named_among(vm, (*given, *held), call.span)
 
 
 def _in_object(vm: SuiteVM, call: Call, ref: Ref) -> bool:

@@ -19,19 +19,22 @@ from verifier.source import ir
 from verifier.source.discovery import KernelEntry
 from verifier.source.ir import Span
 from verifier.source.project import Module
+from verifier.suites.platforms import named_by
 from verifier.suites.reaching import Reaching
 from verifier.symbolic import expr as E
-from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.expr import Bool, Expr, Sym
 from verifier.symbolic.python.flow import AbortedRunError, Ended, Fault, Frame
 from verifier.symbolic.python.heap import UNBOUND
 from verifier.symbolic.python.model import Function
 from verifier.symbolic.python.terms import same
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.trace import AssumptionKind, LedgerKind
-from verifier.symbolic.values import Guarded, Opaque
+from verifier.symbolic.values import Guarded, Opaque, Ref
 
 _T = TypeVar("_T")
 
+#: how a comparison says that something is this, or that it is not
+_POLARITY: Final = {"==": True, "is": True, "!=": False, "is not": False}
 #: seconds for one program
 SECONDS: Final = 5.0
 #: seconds for the bodies of a file and of all that it imports
@@ -41,13 +44,16 @@ LOADING: Final = 40.0
 class Launched(Struct, frozen=True):
     """A launch of a kernel: its arguments by parameter as values of the machine.
 
-    ``grid`` None: it is not said. ``span`` is where it is launched.
+    ``grid`` None: it is not said. ``span`` is where it is launched. ``targets`` are those that are
+    named with it, ``facts`` what is settled on the path to it.
     """
 
     function: Function
     grid: tuple[object, ...] | None
     arguments: Mapping[str, object]
     span: Span
+    targets: frozenset[str] = frozenset()
+    facts: tuple[Bool, ...] = ()
 
 
 class Refused(Struct, frozen=True):
@@ -96,6 +102,8 @@ class SuiteVM(VM):
     made: dict[int, Made]
     #: why conditions are not decided, by their symbols
     reasons: dict[str, str]
+    #: the symbols that are 1 where something is one of some targets, with these
+    asked: dict[Sym, frozenset[str]]
 
     def kernel_of(self, function: Function, *, given: bool = False) -> KernelEntry | None:
         """The kernel that a function is; ``given``: to something that is not of the project."""
@@ -195,6 +203,17 @@ class SuiteVM(VM):
         symbol = E.fresh("unknown", 0, 1)
         self.reasons[repr(symbol.as_atom())] = reason
         return E.eq(symbol, 1)
+
+    def compare(self, op: str, left: object, right: object, span: Span) -> object:
+        """One comparison; whether something unknown is a target, its launches are told by."""
+        unknown, other = (left, right) if isinstance(left, Opaque) else (right, left)
+        if op in _POLARITY and isinstance(unknown, Opaque) and isinstance(other, (str, Ref)):
+            names = named_by(self, other, span)
+            if names:
+                found = self.unknown_bool(f"a condition depends on {unknown.reason}", span)
+                self.asked.update(dict.fromkeys(found.free(), names))
+                return found if _POLARITY[op] else E.not_(found)
+        return super().compare(op, left, right, span)
 
     # -- what is not known -----------------------------------------------------------------
 

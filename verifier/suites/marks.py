@@ -41,6 +41,12 @@ def marks_of(vm: VM, owner: object) -> tuple[Mark, ...]:
     return tuple(one for one in held if isinstance(one, Mark)) if isinstance(held, tuple) else ()
 
 
+def marks_in(vm: VM, value: object, span: Span) -> tuple[Mark, ...]:
+    """The marks that are a value, or items of one."""
+    items = (value,) if isinstance(value, Mark) else items_of(vm, value, span) or ()
+    return tuple(one for one in items if isinstance(one, Mark))
+
+
 def left_out(mark: Mark) -> bool:
     """Whether what is marked does not run, or is to fail; ``skipif`` depends on the machine."""
     return mark.name in _LEFT_OUT
@@ -98,10 +104,11 @@ def _iterated(vm: VM, value: object, span: Span) -> tuple[object, ...] | None:
 def _row(
     vm: VM, names: Sequence[str], single: bool, item: object, span: Span
 ) -> Iterator[dict[str, object]]:
-    """One row; none if it is marked as one that does not run."""
+    """One row, with its marks; none if it is marked as one that does not run."""
+    own: tuple[Mark, ...] = ()
     if isinstance(item, Row):
-        own = items_of(vm, item.marks, span) or (item.marks,)
-        if any(isinstance(mark, Mark) and left_out(mark) for mark in own):
+        own = marks_in(vm, item.marks, span)
+        if any(map(left_out, own)):
             return
         values: tuple[object, ...] | None = item.values
     elif single:
@@ -112,7 +119,7 @@ def _row(
         values = items_of(vm, inner, span)
     if values is None or len(values) != len(names):
         raise UnreadRowsError("a row of `parametrize` has not a value for each name")
-    yield dict(zip(names, values, strict=True))
+    yield {**dict(zip(names, values, strict=True)), MARKS: own}
 
 
 def row(vm: VM, call: Call) -> Row:

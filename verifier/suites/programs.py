@@ -16,6 +16,7 @@ from verifier.source.ir import Span
 from verifier.source.project import Module
 from verifier.source.text import SourceError
 from verifier.suites import fixtures, hooks, marks
+from verifier.suites.hardware import targets_of
 from verifier.suites.machine import LOADING, Launched, Refused, SuiteVM
 from verifier.suites.marks import UnreadRowsError
 from verifier.suites.saying import NotEvidentError, contract_of
@@ -49,6 +50,7 @@ class Example(Struct, frozen=True):
     kernel: KernelEntry
     contract: str
     span: Span
+    targets: tuple[str, ...] = ()
 
 
 class Outcome(Struct):
@@ -72,13 +74,12 @@ class _Test(Struct, frozen=True):
 
 def programs(vm: SuiteVM, module: Module) -> Iterator[Outcome]:
     """What the programs of a file launch, one after the other."""
-    path = str(module.path)
     outcome = Outcome("<module>", 1)
     scope = _started(vm, module, outcome)
     if scope is None:
         yield outcome
         return
-    _collect(vm, outcome, path)
+    _collect(vm, outcome)
     yield outcome
     for test in _tests(vm, module):
         yield _of_test(vm, module, test)
@@ -158,6 +159,7 @@ def _of_test(vm: SuiteVM, module: Module, test: _Test) -> Outcome:
     if test.function is None:
         return unread("what its decorators make of it is not followed")
     own = [*marks.marks_of(vm, test.function), *marks.marks_of(vm, test.cls)]
+    own += marks.marks_in(vm, _global(vm, module, marks.MARKS), _span(test))
     if any(marks.left_out(mark) for mark in own):
         return outcome
     try:
@@ -193,7 +195,7 @@ def _run_rows(
 def _rows(
     vm: SuiteVM, module: Module, test: _Test, own: Sequence[Mark]
 ) -> list[Mapping[str, object]]:
-    """All combinations of the values that the marks give."""
+    """All combinations of the values that the marks give, with the marks of each."""
     span = _span(test)
     tables = [marks.parametrised(vm, mark, span) for mark in own if mark.name == "parametrize"]
     assert test.function is not None
@@ -204,11 +206,17 @@ def _rows(
         raise UnreadRowsError("there are too many rows")
     out: list[Mapping[str, object]] = []
     for parts in itertools.product(*tables):
-        row: dict[str, object] = {}
+        row: dict[str, object] = {marks.MARKS: tuple(own)}
         for part in parts:
-            row.update(part)
+            row.update({**part, marks.MARKS: (*_marks(row), *_marks(part))})
         out.append(row)
     return out
+
+
+def _marks(row: Mapping[str, object]) -> tuple[Mark, ...]:
+    """The marks of a row."""
+    held = row.get(marks.MARKS)
+    return held if isinstance(held, tuple) else ()
 
 
 def _span(test: _Test) -> Span:
@@ -242,7 +250,7 @@ def _run_row(
                 elif value is UNBOUND:
                     given[name] = Opaque(f"the fixture `{name}`")
             vm.call(function, first, given, span=function.definition.span)
-            _collect(vm, outcome, str(module.path))
+            _collect(vm, outcome, _marks(row))
         except (Ended, AbortedRunError, RecursionError) as error:
             _collect_failed(vm, outcome, test, module, error)
 
@@ -259,24 +267,25 @@ def _argument(
     return fixtures.value(vm, module, test.cls, name)
 
 
-def _collect(vm: SuiteVM, outcome: Outcome, path: str) -> None:
-    """Take over what has been launched."""
+def _collect(vm: SuiteVM, outcome: Outcome, own: Sequence[Mark] = ()) -> None:
+    """Take over what has been launched, ``own``: under which marks."""
     for one in vm.found.launches:
-        reason = one.reason if isinstance(one, Refused) else _taken(vm, outcome, one)
+        reason = one.reason if isinstance(one, Refused) else _taken(vm, outcome, one, own)
         if reason is not None:
             outcome.unread.append(Unread(one.span.path, one.span.line, outcome.name, reason))
     vm.found.launches.clear()
 
 
-def _taken(vm: SuiteVM, outcome: Outcome, one: Launched) -> str | None:
+def _taken(vm: SuiteVM, outcome: Outcome, one: Launched, own: Sequence[Mark]) -> str | None:
     """Take over a launch; why not, if it is not."""
     kernel = vm.kernel_of(one.function, given=True)
     assert kernel is not None
     try:
-        text = contract_of(vm, one, kernel.name)
+        targets = targets_of(vm, one, kernel.dialect, own)
+        text = contract_of(vm, one, targets)
     except NotEvidentError as error:
         return f"the arguments of `{kernel.name}` are not evident: {error.reason}"
-    outcome.examples.append(Example(kernel, text, one.span))
+    outcome.examples.append(Example(kernel, text, one.span, targets))
     return None
 
 
@@ -308,7 +317,7 @@ def _scripts(vm: SuiteVM, module: Module, scope: int) -> Iterator[Outcome]:
             box.names["__name__"] = "__main__"
             try:
                 vm.exec(module.statements_at(node.lineno))
-                _collect(vm, outcome, str(module.path))
+                _collect(vm, outcome)
             except (Ended, AbortedRunError, SourceError, RecursionError) as error:
                 test = _Test("__main__", node.lineno, None)
                 _collect_failed(vm, outcome, test, module, error)

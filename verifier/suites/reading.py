@@ -39,6 +39,8 @@ class Preset(Struct, frozen=True):
     path: str
     program: str
     line: int
+    #: the targets that the contract names
+    targets: tuple[str, ...] = ()
 
 
 class Readings(Struct):
@@ -87,7 +89,8 @@ def read(
 def _by_kernel(outcome: Outcome, module: Module) -> dict[KernelEntry, list[Preset]]:
     out: dict[KernelEntry, list[Preset]] = {}
     for example in outcome.examples:
-        preset = Preset(example.contract, str(module.path), outcome.name, example.span.line)
+        place = str(module.path), outcome.name, example.span.line
+        preset = Preset(example.contract, *place, example.targets)
         out.setdefault(example.kernel, []).append(preset)
     return out
 
@@ -151,6 +154,7 @@ def machine(
     vm.kernels = {(os.path.abspath(k.path), k.line): k for k in kernels}  # noqa: PTH100
     vm.device = reaching(project, (*kernels, *device))
     vm.reasons = {}
+    vm.asked = {}
     vm.found = Found()
     vm.made = {}
     vm.top = next(vm.heap.ids)

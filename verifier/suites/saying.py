@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from verifier.configuration import contracts as tree
@@ -50,8 +50,8 @@ class NotEvidentError(Exception):
         self.reason = reason
 
 
-def contract_of(vm: SuiteVM, launched: Launched, name: str) -> str:
-    """The contract of a launch, without the kernel's name before it.
+def contract_of(vm: SuiteVM, launched: Launched, targets: Sequence[str]) -> str:
+    """The contract of a launch on targets, without the kernel's name before it.
 
     Raises:
         NotEvidentError: there is none.
@@ -69,7 +69,7 @@ def contract_of(vm: SuiteVM, launched: Launched, name: str) -> str:
             raise NotEvidentError(f"`{param.name}`: {error.reason}") from error
     left = len(parameters) < len(launched.function.definition.params)
     grid = _grid(vm, launched)
-    return text_of(tree.Contract(None, grid, tuple(parameters), (), left))
+    return text_of(tree.Contract(None, grid, tuple(parameters), (), left, tuple(targets)))
 
 
 def _grid(vm: SuiteVM, launched: Launched) -> tuple[tree.Expression, ...]:

@@ -39,10 +39,14 @@ class RandomSource(Struct, frozen=True):
 
 
 class Launcher(Struct, frozen=True):
-    """A kernel that is launched when it is called; ``grid`` None: on what is not said."""
+    """A kernel that is launched when it is called; ``grid`` None: on what is not said.
+
+    ``targets`` are those that were named when it was made.
+    """
 
     function: Function
     grid: tuple[object, ...] | None = None
+    targets: frozenset[str] = frozenset()
 
 
 class Constructed(Struct, frozen=True):
