@@ -309,6 +309,10 @@ def _at_destination(read: Read, write: Write, defined: Bool, known: Ranges) -> t
     line = [axis for axis, at in zip(axes, place, strict=True) if at is None]
     if isinstance(fate, Folded) and fate.prefix:
         lost.append(no_later(read.access.view, write.access.view))
+    if isinstance(fate, Folded) and fate.among is not None:
+        for number, axis in ((k, a) for k, a in enumerate(axes) if place[k] is None):
+            joins = fate.among(operation, number, axis.index, index[number])
+            lost.append(E.TRUE if joins is None else joins)
     by = E.Substitution(put)
     conditions = [by.bool(fact) for fact in lost]
     if not any(axis.symbol in fact.free() for axis in line for fact in conditions):

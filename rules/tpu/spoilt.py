@@ -13,10 +13,12 @@ to be, until a round finds what was taken.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from rules.memory.formulas import size
 from rules.tpu import flow, kit, written
 from rules.tpu.flow import Use, Uses
 from rules.tpu.runs import lane_of
@@ -24,10 +26,27 @@ from rules.tpu.written import Element, Point, Way
 from verifier.hardware.chips import Chip
 from verifier.symbolic import expr as E
 from verifier.symbolic.checks import Check
-from verifier.symbolic.effects import Carried, Decides, Index, Line
+from verifier.symbolic.effects import Carried, Decides, Folded, Index, Line
 from verifier.symbolic.expr import Bool, Expr, Sym
-from verifier.symbolic.lanes import Quad, SystemTensor
+from verifier.symbolic.lanes import AXES, Quad, SystemTensor
 from verifier.symbolic.memory.deciding import USED, taken
+from verifier.symbolic.memory.known import Known
+from verifier.symbolic.regions import exists
+from verifier.symbolic.views.common import conjuncts
+
+#: parts of a formula that is carried on
+LARGEST: Final = 64
+
+
+class Source(Struct, frozen=True):
+    """The element that goes into one of a result, and which bytes of it; or any of a line: then
+    ``free`` are the symbols that say which, each with how many values it takes, and ``there`` that
+    it is one."""
+
+    index: Index
+    part: Expr
+    free: tuple[tuple[Sym, Expr], ...] = ()
+    there: Bool = E.TRUE
 
 
 class Part(Struct, frozen=True):
@@ -35,7 +54,7 @@ class Part(Struct, frozen=True):
 
     ``formula``: that an element of the operand is, whose ``axes`` are symbols (or settled): lane,
     slot, image, row, column, and which bytes of it. ``first``: the lane in which it starts.
-    ``source``: which element goes into one of the result, or any of a line, and that it is one.
+    ``source``: what goes into the given bytes of an element of the result.
     """
 
     formula: Bool
@@ -43,26 +62,37 @@ class Part(Struct, frozen=True):
     own: frozenset[Sym]
     first: Expr
     lanes: int
-    source: Callable[[Index], tuple[Index, Bool] | None]
+    source: Callable[[Index, Expr, str], Source | None]
 
-    def of(self, index: Quad, part: Expr) -> Bool:
-        """That an element of the result is defined, as far as the operand tells."""
+    def of(self, index: Quad, part: Expr, known: Known, asked: str) -> Bool:
+        """That an element of the result is defined, as far as the operand tells.
+
+        ``asked``: a name for the question: it comes again when a loop is gone through once more.
+        """
         if self.formula.kind is E.BoolKind.CONST:
             return self.formula
-        found = self.source(index)
+        found = self.source(index, part, asked)
         if found is None:
             return E.FALSE
-        (n, c, h, w), there = found
+        n, c, h, w = found.index
         place = self.first + c
         lane, slot = E.mod(place, self.lanes), E.floordiv(place, self.lanes)
         if self.axes[1].as_atom() not in self.own:
             lane, slot = place, self.axes[1]
         put: dict[Sym, Expr] = {}
-        for axis, value in zip(self.axes, (lane, slot, n, h, w, part), strict=True):
+        for axis, value in zip(self.axes, (lane, slot, n, h, w, found.part), strict=True):
             symbol = axis.as_atom()
             if isinstance(symbol, Sym) and symbol in self.own:
                 put[symbol] = value
-        return E.or_(E.not_(there), E.Substitution(put).bool(self.formula))
+        formula = E.Substitution(put).bool(self.formula)
+        if not found.free:
+            return E.or_(E.not_(found.there), formula)
+        lost = (*conjuncts(found.there), *conjuncts(E.not_(formula)))
+        some, exact = exists(found.free, lost, decide=known.decide)
+        if exact and size([some], LARGEST) <= LARGEST:
+            return E.not_(some)
+        inside = (E.lt(E.from_atom(symbol), count) for symbol, count in found.free)
+        return E.not_(E.and_(*inside, *lost))
 
 
 class Spoilt(Struct, frozen=True):
@@ -124,7 +154,7 @@ def result(table: Uses, read: Use) -> Use | None:
     return mine[0] if len(mine) == 1 else None
 
 
-def part_of(chip: Chip, read: Use, point: Element, formula: Bool) -> Part:
+def part_of(chip: Chip, read: Use, write: Use, point: Element, formula: Bool) -> Part:
     """The elements of a result that are defined where ``formula`` holds of a read's elements."""
     (entry,) = kit.described(read.operation).footprint.reads_of(read.touch.role)
     fate = entry.fate
@@ -135,23 +165,55 @@ def part_of(chip: Chip, read: Use, point: Element, formula: Bool) -> Part:
     axes = (point.lane, point.slot, n, h, w, point.part)
     operation = read.operation
 
-    def source(index: Index) -> tuple[Index, Bool] | None:
+    made = write.tensor.dtype.itemsize
+    parts = dict(point.axes).get(point.part, E.const(1))
+
+    def source(index: Index, part: Expr, asked: str) -> Source | None:
+        asked = f"{asked}.{operation.order}.{read.touch.role}"
+        free: list[tuple[Sym, Expr]] = []
+        if made is not read.tensor.dtype.itemsize:  # each part of it counts
+            part = _any("part", asked, parts, free)
         if isinstance(fate, Carried):
             one = fate.source(operation, index)
-            return None if one is None else (one, E.TRUE)
+            return None if one is None else Source(one, part, tuple(free))
         line = fate.line(operation, index)
-        return None if line is None else _any_of(read, line)
+        return None if line is None else _any_of(read, fate, line, asked, index, part, free)
 
     return Part(formula, axes, frozenset(own), first, chip.lanes, source)
 
 
-def _any_of(read: Use, line: Line) -> tuple[Index, Bool]:
-    """Any element of a line that a read takes, and that it is one."""
-    fresh = zip(line, kit.any_element(), read.tensor.shape, strict=True)
-    found = [(at, None) if at is not None else (axis, size) for at, axis, size in fresh]
-    n, c, h, w = (at for at, _ in found)
-    inside = (E.lt(at, size) for at, size in found if size is not None)
-    return (n, c, h, w), E.and_(*inside, *read.taken_of((n, c, h, w), E.const(0)))
+def _any(name: str, asked: str, count: Expr, free: list[tuple[Sym, Expr]]) -> Expr:
+    if count is E.const(1):
+        return E.const(0)
+    found = E.symbol(f"{name}#{asked}", 0, origin=E.Origin.AXIS)
+    symbol = found.as_atom()
+    assert isinstance(symbol, Sym)
+    free.append((symbol, count))
+    return found
+
+
+def _any_of(
+    read: Use,
+    fate: Folded,
+    line: Line,
+    asked: str,
+    made: Index,
+    part: Expr,
+    free: list[tuple[Sym, Expr]],
+) -> Source | None:
+    """Any element of a line that a read takes; None: that is not followed."""
+    inside: list[Bool | None] = []
+    found: list[Expr] = []
+    for number, (at, name, count) in enumerate(zip(line, AXES, read.tensor.shape, strict=True)):
+        found.append(_any(name, asked, count, free) if at is None else at)
+        if at is None and fate.among is not None:
+            inside.append(fate.among(read.operation, number, found[-1], made[number]))
+    n, c, h, w = found
+    known = [fact for fact in inside if fact is not None]
+    if len(known) < len(inside):
+        return None
+    taken = read.taken_of((n, c, h, w), part)
+    return Source((n, c, h, w), part, tuple(free), E.and_(*known, *taken))
 
 
 def threats(
@@ -188,7 +250,9 @@ def _threat(
     writes: Sequence[Use],
 ) -> Threat | None:
     one = written.at(chip, point, way)
-    defined = E.and_(*(way.put.bool(part.of(one.index, one.part)) for part in by.parts))
+    asked = f"{read.order}.{read.touch.role}.{level}"
+    parts = (part.of(one.index, one.part, point.known, asked) for part in by.parts)
+    defined = E.and_(*map(way.put.bool, parts))
     if by.parts and defined is E.TRUE:
         return None
     kept = flow.shared(by.write.loops, read.loops) if level is None else level

@@ -15,7 +15,7 @@ from rules.tpu.examples import pair
 from rules.tpu.flow import Use, Uses
 from rules.tpu.kit import function, words
 from rules.tpu.memory import held, source_of
-from rules.tpu.spoilt import Part, Spoilt, Threat
+from rules.tpu.spoilt import LARGEST, Part, Spoilt, Threat
 from verifier.dialects.names import OKK
 from verifier.hardware.chips import Chip
 from verifier.rulebase import Monitor, On, Replayed, Rule, register
@@ -50,8 +50,6 @@ def _leaves_lane(chip: Chip, use: Use) -> bool:
 
 #: rounds through a trace in which what comes round in its loops may be what a round makes of it
 _ROUNDS: Final = 4
-#: parts of a formula that is carried on
-_LARGEST: Final = 64
 
 
 class _Reads:
@@ -153,13 +151,14 @@ class _Reads:
         threats = list(spoilt.threats(chip, read, point, spoilers, table.writes))
         why = spoilt.why_it_decides(read)
         judged = [self._spoils(read, point, each, why or USED) for each in threats]
-        if why or spoilt.result(table, read) is None or (clean and not threats):
+        write = spoilt.result(table, read)
+        if why or write is None or (clean and not threats):
             return [*own, *judged], None, ()
         formula = self._defined(read, point, clean, threats)
         if formula is not None:
             first = tuple(check for each in threats for check in each.by.origins)
             first = first if clean else (_said(own), *first)
-            part = spoilt.part_of(chip, read, point.element, formula)
+            part = spoilt.part_of(chip, read, write, point.element, formula)
             return [_read_check(read, E.TRUE, exact=True)], part, first
         reason = f"what becomes of what is undefined in {words(read.touch.role)} is not followed"
         return _open([*own, *judged], reason), None, ()
@@ -193,7 +192,7 @@ class _Reads:
         if not exact or any(each.open or not each.exact for each in threats):
             return None
         formula = _pruned(E.and_(*parts, *(each.formula for each in threats)), point.known)
-        return formula if size([formula], _LARGEST) <= _LARGEST else None
+        return formula if size([formula], LARGEST) <= LARGEST else None
 
     def _spoils(self, read: Use, point: written.Point, threat: Threat, why: str) -> Check:
         """What a read finds was not made of what is undefined."""
@@ -517,7 +516,7 @@ def _in_some_iteration(
         assert isinstance(symbol, E.Sym)
         private.append((symbol, put.expr(each.trips)))
     formula, exact = exists(private, [*found.facts, meets], decide=known.decide)
-    if not exact or size([formula], _LARGEST) > _LARGEST:
+    if not exact or size([formula], LARGEST) > LARGEST:
         return None
     return _pruned(formula, known)
 

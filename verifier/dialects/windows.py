@@ -57,6 +57,14 @@ class Sliding(Struct, frozen=True):
         near = E.or_(E.le(self.step, self.kernel), E.lt(E.mod(at, self.step), self.kernel))
         return E.and_(reached, near)
 
+    def joins(self, own: Expr, made: Expr) -> Bool:
+        """Whether an element lies in the window that makes one of the result."""
+        beyond = self.before + own * self.spread - made * self.step
+        inside = E.and_(E.ge(beyond, 0), E.lt(beyond, (self.kernel - 1) * self.hole + 1))
+        if E.eq(self.hole, 1) is E.TRUE:
+            return inside
+        return E.and_(inside, E.eq(E.mod(beyond, self.hole), 0))
+
     def _with_holes(self, at: Expr, behind: Expr) -> Bool | None:
         """``behind``: the first place at which no window begins."""
         if not self.kernel.is_const or self.kernel.const > _MOST:

@@ -293,6 +293,7 @@ class Flow:
                 self._carry(route.to, self._so_far(part).reshape(target.place.shape), outward)
                 return
             part = self._line(part, route.folded)
+        part = route.through_windows(part)
         self._carry(route.to, np.broadcast_to(part[route.index], target.place.shape), outward)
 
     def _accumulate(self, role: str, route: Route, part: Lost, whole: bool) -> None:
@@ -306,6 +307,7 @@ class Flow:
         if route.folded:
             part = np.where(_there(self._bounds[role].place), part, 0)
             part = self._line(part, route.folded)
+        part = route.through_windows(part)
         self._add(ACCUMULATORS, np.broadcast_to(part[route.index], lanes))
 
     @property

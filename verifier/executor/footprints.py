@@ -19,6 +19,7 @@ from verifier.hardware.engines import Engine
 from verifier.symbolic import expr as E
 from verifier.symbolic.effects import (
     ACCUMULATORS,
+    Among,
     Carried,
     Decides,
     Index,
@@ -83,7 +84,8 @@ class Route(Struct, frozen=True):
     ``index``: for the elements of the operand ``to``, the coordinates of what goes into them, 0
     along the axes ``folded``; None: not known. ``moved``: as they are. ``why``: of a read that
     decides; of a folded one: why an undefined part of a line does. ``prefix``: each with what
-    streams by before it.
+    streams by before it. ``windows``: by axis, which places of the operand go into one of the
+    result together.
     """
 
     part: Part
@@ -93,6 +95,15 @@ class Route(Struct, frozen=True):
     folded: tuple[int, ...] = ()
     moved: bool = False
     prefix: bool = False
+    windows: tuple[tuple[int, Mask], ...] = ()
+
+    def through_windows(self, lost: NDArray[Any]) -> NDArray[Any]:
+        """What is lost of the operand, by the places of the result along the axes of windows."""
+        for axis, mask in self.windows:
+            made = [lost.compress(row, axis).max(axis, initial=0) for row in mask]
+            shape = (*lost.shape[:axis], 0, *lost.shape[axis + 1 :])
+            lost = np.stack(made, axis) if made else np.zeros(shape, lost.dtype)
+        return lost
 
 
 # ------------------------------------------------------------------------ footprints on numbers
@@ -153,8 +164,35 @@ def route_to(
     line = fate.line(call, index)
     folded = () if line is None else tuple(k for k, at in enumerate(line) if at is None)
     found = _numbers(line, numbers)
+    windows: tuple[tuple[int, Mask], ...] | None = ()
+    if found is not None and fate.among is not None:
+        windows = _windows(fate.among, call, folded, shape, target)
+        own = [numbers[f"@axis{k}"] if k in folded else at for k, at in enumerate(found)]
+        found, folded = (None if windows is None else tuple(own)), ()
     why = "it is put together with others" if fate.kept or found is None else ""
-    return Route(part, why, fate.to, found, folded, prefix=fate.prefix)
+    return Route(part, why, fate.to, found, folded, prefix=fate.prefix, windows=windows or ())
+
+
+def _windows(
+    among: Among,
+    call: Operation | _Call,
+    axes: tuple[int, ...],
+    shape: tuple[int, ...],
+    target: tuple[int, ...],
+) -> tuple[tuple[int, Mask], ...] | None:
+    own, made = (E.symbol(name, 0, origin=E.Origin.AXIS) for name in ("@own", "@made"))
+    found: list[tuple[int, Mask]] = []
+    for axis in axes:
+        joins = among(call, axis, own, made)
+        numbers = {"@own": np.arange(shape[axis]), "@made": np.arange(target[axis])[:, None]}
+        try:
+            mask = None if joins is None else np.asarray(truth(joins, numbers), np.bool_)
+        except (NotConcreteError, KeyError):
+            mask = None
+        if mask is None:
+            return None
+        found.append((axis, np.broadcast_to(mask, (target[axis], shape[axis]))))
+    return tuple(found)
 
 
 def routes_of(operation: Operation, bounds: Mapping[str, Bound], role: str) -> list[Route]:

@@ -156,6 +156,7 @@ def _carried(lost: Bytes, route: Route, shape: Quad) -> Bytes:
     """By which reads the elements of a result of that shape are undefined."""
     if route.index is None:
         return np.full(shape, lost.max(initial=0), np.uint8)
+    lost = route.through_windows(lost)
     if route.folded:
         lost = lost.max(axis=route.folded, keepdims=True, initial=0)
     if lost.size == 0:

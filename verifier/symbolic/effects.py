@@ -47,6 +47,11 @@ Index: TypeAlias = tuple[Expr, ...]
 Line: TypeAlias = tuple[Expr | None, ...]
 
 
+#: of an axis along which a line runs: whether its place ``own`` is in the window of the place
+#: ``made`` of the result along the same axis; None: a size of the window is not followed
+Among: TypeAlias = "Callable[[Call, int, Expr, Expr], Bool | None]"
+
+
 class When(Struct, frozen=True):
     """A condition on the call's flags; ``text`` is how messages and hover texts say it.
 
@@ -113,7 +118,8 @@ class Folded(Struct, frozen=True):
 
     An undefined element of a line makes that element of ``to`` undefined, and nothing else.
     ``line`` gives None where it cannot be told which line it is. ``fits``: as of :class:`Carried`.
-    ``prefix``: of the line, only what streams by no later than element ``i``. ``kept``: the
+    ``prefix``: of the line, only what streams by no later than element ``i``. ``among``: of the
+    line, only what is in the window of element ``i``. ``kept``: the
     registers that keep what is made as well, where nothing follows it: there a line is undefined
     as a whole, or an undefined part of it decides.
     """
@@ -122,6 +128,7 @@ class Folded(Struct, frozen=True):
     to: str = "dst"
     fits: Callable[[Call], Bool] = _anyhow
     prefix: bool = False
+    among: Among | None = None
     kept: str = ""
 
 

@@ -13,12 +13,15 @@ from verifier.dialects.okk.isa.shared import (
     folds,
     function,
     given,
+    goes_on,
     integer,
+    of_channel,
     reads,
     tensor,
     when_set,
     writes,
 )
+from verifier.symbolic import expr as E
 from verifier.symbolic.effects import Call, Index, Line
 from verifier.symbolic.instruction import Instruction, Trait
 from verifier.symbolic.roles import Role, StartLanes, Takes, Unit
@@ -40,35 +43,53 @@ def _numbers(name: str, shape: Shape) -> Role:
     return tensor(name, F32, shape=shape, layout="compact", fact="OKK-A06")
 
 
+def _bias(name: str, shape: Shape) -> Part:
+    """A number for each channel of the output."""
+    return goes_on(reads(_numbers(name, shape), when_set("using_bias")), of_channel, "output")
+
+
+def _of_plane(call: Call, index: Index) -> Line:
+    return index[0], index[1], None, None
+
+
 CONV2D: Final = function(
     "bdc_conv2d",
     "092",
     "bdc",
     "output = input convolved with weight, plus bias; with result_add, plus what output holds",
     writes(_rows("output", shapes.convolved), adds="result_add"),
-    reads(
-        tensor(
-            "input",
-            F32,
-            shape=shapes.image,
-            strides="input_stride",
-            unit=Unit.ROW_UNLESS_STRIDED,
-            fact="OKK-A04",
+    folds(
+        reads(
+            tensor(
+                "input",
+                F32,
+                shape=shapes.image,
+                strides="input_stride",
+                unit=Unit.ROW_UNLESS_STRIDED,
+                fact="OKK-A04",
+            ),
+            where=shapes.IN_DILATED_WINDOW,
         ),
-        where=shapes.IN_DILATED_WINDOW,
+        lambda call, index: (index[0], None, None, None),
+        "output",
+        shapes.DILATED_WINDOW,
     ),
-    reads(
-        tensor(
-            "weight",
-            "uint64",
-            shape=shapes.weights,
-            layout="2ic",
-            strides="kernel_stride",
-            unit=Unit.PAIR,
-            fact="OKK-A05",
-        )
+    folds(
+        reads(
+            tensor(
+                "weight",
+                "uint64",
+                shape=shapes.weights,
+                layout="2ic",
+                strides="kernel_stride",
+                unit=Unit.PAIR,
+                fact="OKK-A05",
+            )
+        ),
+        lambda call, index: (None, index[1], None, None),
+        "output",
     ),
-    reads(_numbers("bias", shapes.output_channels), when_set("using_bias")),
+    _bias("bias", shapes.output_channels),
     _IMAGE,
     integer("output_c"),
     *_WINDOW,
@@ -88,9 +109,18 @@ DEPTHWISE2D: Final = function(
     "bdc",
     "output = each channel of input convolved with weights of its own, plus bias",
     writes(_rows("output", shapes.convolved_by_channel)),
-    reads(_rows("input", shapes.image), where=shapes.IN_DILATED_WINDOW),
-    reads(_numbers("weight", shapes.window)),
-    reads(_numbers("bias", shapes.image_channels), when_set("using_bias")),
+    folds(
+        reads(_rows("input", shapes.image), where=shapes.IN_DILATED_WINDOW),
+        _of_plane,
+        "output",
+        shapes.DILATED_WINDOW,
+    ),
+    folds(
+        reads(_numbers("weight", shapes.window)),
+        lambda call, index: (E.const(0), index[1], None, None),
+        "output",
+    ),
+    _bias("bias", shapes.image_channels),
     _IMAGE,
     *_WINDOW,
     flag("using_bias"),
@@ -109,7 +139,12 @@ def _pool(name: str, number: str, what: str) -> Instruction:
         "bdc",
         f"output = the {what} of each window of input",
         writes(_rows("output", shapes.pooled)),
-        reads(_rows("input", shapes.image), where=shapes.IN_WINDOW),
+        folds(
+            reads(_rows("input", shapes.image), where=shapes.IN_WINDOW),
+            _of_plane,
+            "output",
+            shapes.WINDOW,
+        ),
         _IMAGE,
         *_WINDOW,
         _PADDING,

@@ -14,7 +14,7 @@ from verifier.dialects.windows import Sliding
 from verifier.layouts import address as places
 from verifier.layouts import strides as layouts
 from verifier.symbolic import expr as E
-from verifier.symbolic.effects import Call, Index, Where
+from verifier.symbolic.effects import Among, Call, Index, Where
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.lanes import Quad
 from verifier.symbolic.values import RecordValue
@@ -107,6 +107,19 @@ def _in_window(dilated: bool) -> Where:
 
     return Where("the rows and columns that lie in a window", holds)
 
+
+def _among(dilated: bool) -> Among:
+    def joins(call: Call, axis: int, own: Expr, made: Expr) -> Bool:
+        if axis < 2:
+            return E.TRUE  # of all channels
+        return _sliding(call, dilated=dilated)[axis - 2].joins(own, made)
+
+    return joins
+
+
+#: which rows and columns of an image go into one of the result
+WINDOW: Final = _among(dilated=False)
+DILATED_WINDOW: Final = _among(dilated=True)
 
 #: what is read of an image: with steps or holes there are rows and columns in no window
 IN_WINDOW: Final = _in_window(dilated=False)

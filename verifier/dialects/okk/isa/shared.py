@@ -16,6 +16,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.effects import (
     ALL,
     ALWAYS,
+    Among,
     Call,
     Carried,
     Decides,
@@ -109,15 +110,17 @@ def same(call: Call, index: Index) -> Index:
     return index
 
 
-def goes_on(part: Part, source: Callable[[Call, Index], Index] = same) -> Part:
-    """A part whose elements go into elements of ``dst``: ``source`` says which into which."""
-    carried = (replace(entry, fate=Carried(source)) for entry in part.reads)
+def goes_on(part: Part, source: Callable[[Call, Index], Index] = same, to: str = "dst") -> Part:
+    """A part whose elements go into elements of ``to``: ``source`` says which into which."""
+    carried = (replace(entry, fate=Carried(source, to)) for entry in part.reads)
     return replace(part, reads=tuple(carried))
 
 
-def folds(part: Part, line: Callable[[Call, Index], Line], to: str) -> Part:
+def folds(
+    part: Part, line: Callable[[Call, Index], Line], to: str, among: Among | None = None
+) -> Part:
     """A part of which the elements of a line go into one of ``to`` together."""
-    folded = (replace(entry, fate=Folded(line, to)) for entry in part.reads)
+    folded = (replace(entry, fate=Folded(line, to, among=among)) for entry in part.reads)
     return replace(part, reads=tuple(folded))
 
 

@@ -13,6 +13,7 @@ from verifier.symbolic.effects import (
     ALL,
     ALWAYS,
     SOME,
+    Among,
     Call,
     Carried,
     Decides,
@@ -260,26 +261,24 @@ def multiplied(part: Part, *, second: bool) -> Part:
     return replace(part, reads=tuple(replace(entry, fate=fate) for entry in part.reads))
 
 
-def of_planes(part: Part, whole: When, otherwise: When) -> Part:
-    """A part that is made one number of for each plane where ``whole`` holds; ``otherwise``,
-    parts of its planes are mixed."""
+def in_windows(part: Part, axes: int, known: Callable[[Call], bool], among: Among) -> Part:
+    """A part of which each window goes into one number: what is undefined in a window makes that
+    number undefined. ``axes``: so many go into those of the result one by one. ``known``: whether
+    it can be told which windows there are."""
     role = part.role.name
 
     def line(call: Call, index: Index) -> Line | None:
         view = call.view(role)
-        if view is None or view.rank != len(index):
+        if view is None or view.rank != len(index) or not known(call):
             return None
-        return tuple(at if k < 2 else None for k, at in enumerate(index))
+        return tuple(at if k < axes else None for k, at in enumerate(index))
 
     def fits(call: Call) -> Bool:
         found = _both(call, role, "dst")
         if found is None:
             return E.FALSE
-        pairs = zip(found[0].shape[:2], found[1].shape[:2], strict=True)
+        pairs = zip(found[0].shape[:axes], found[1].shape[:axes], strict=True)
         return E.and_(*(E.eq(own, other) for own, other in pairs))
 
-    reads: list[Reads] = []
-    for entry in part.reads:
-        reads.append(replace(entry, fate=Folded(line, fits=fits), where=ALL, when=whole))
-        reads.append(replace(entry, when=otherwise))
-    return replace(part, reads=tuple(reads))
+    fate = Folded(line, fits=fits, among=among)
+    return replace(part, reads=tuple(replace(entry, fate=fate) for entry in part.reads))

@@ -6,7 +6,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from verifier.dialects.ppl.isa.fates import of_planes
+from verifier.dialects.ppl.isa.fates import in_windows
 from verifier.dialects.ppl.isa.shared import (
     EVERY,
     FLOATS,
@@ -30,7 +30,7 @@ from verifier.dialects.ppl.isa.shared import (
 from verifier.dialects.windows import Sliding
 from verifier.hardware.capabilities import Capability
 from verifier.symbolic import expr as E
-from verifier.symbolic.effects import Call, Index, When, Where
+from verifier.symbolic.effects import Call, Index, Where
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.instruction import Instruction, Trait
 from verifier.symbolic.roles import FirstLane, Lies, Limit, PerChannel, StartLanes, Unit
@@ -77,33 +77,11 @@ def _integers(call: Call, role: str) -> tuple[Expr, ...] | None:
     return tuple(item for item in found if isinstance(item, Expr)) if found else None
 
 
-def _whole(call: Call) -> Bool | None:
-    """Whether each plane is one window, from its first element to the last."""
-    view, made, kernel = call.view("src"), call.view("dst"), _integers(call, "kernel")
-    padding, dilation = _integers(call, "padding"), _integers(call, "dilation")
-    if view is None or made is None or kernel is None or padding is None or dilation is None:
-        return None
-    inserted = () if call.value("ins") is None else _integers(call, "ins")
-    if inserted is None or len(kernel) != 2 or view.rank != 4 or made.rank != 4:
-        return None
-    return E.and_(
-        *(E.eq(size, extent) for size, extent in zip(kernel, view.shape[2:], strict=True)),
-        *(E.eq(size, 1) for size in made.shape[2:]),
-        *(E.eq(entry, 0) for entry in (*padding, *inserted)),
-        *(E.eq(step, 1) for step in dilation),
-    )
-
-
-def _in_part(call: Call) -> Bool | None:
-    whole = _whole(call)
-    return None if whole is None else E.not_(whole)
-
-
-def _takes(call: Call, index: Index) -> Bool | None:
-    """Whether an element of the input lies in a window: with steps or holes some do not."""
+def _sliding(call: Call) -> tuple[Sliding, Sliding] | None:
+    """How a window goes down and across the input; None: a number of it is not followed."""
     view = call.view("src")
     numbers = [_integers(call, role) for role in ("kernel", "padding", "dilation")]
-    if view is None or view.rank != 4 or len(index) != 4:
+    if view is None or view.rank != 4:
         return None
     once = (E.const(1), E.const(1))
     steps = once if call.value("stride") is None else _integers(call, "stride")
@@ -113,36 +91,47 @@ def _takes(call: Call, index: Index) -> Bool | None:
         return None
     if [len(each) for each in (kernel, padding, dilation, steps, inserted)] != [2, 4, 2, 2, 2]:
         return None
-    taken = []
-    for axis in (0, 1):
-        before, after = padding[2 * axis : 2 * axis + 2]
-        sliding = Sliding(
+    down, across = (
+        Sliding(
             view.shape[2 + axis],
             kernel[axis],
             steps[axis],
             dilation[axis],
-            before,
-            after,
+            padding[2 * axis],
+            padding[2 * axis + 1],
             inserted[axis] + 1,
         )
-        taken.append(sliding.takes(index[2 + axis]))
+        for axis in (0, 1)
+    )
+    return down, across
+
+
+def _takes(call: Call, index: Index) -> Bool | None:
+    """Whether an element of the input lies in a window: with steps or holes some do not."""
+    sliding = _sliding(call)
+    if sliding is None or len(index) != 4:
+        return None
+    taken = [one.takes(at) for one, at in zip(sliding, index[2:], strict=True)]
     known = [each for each in taken if each is not None]
     return E.and_(*known) if len(known) == len(taken) else None
+
+
+def _joins(call: Call, axis: int, own: Expr, made: Expr) -> Bool | None:
+    """Whether a row or column of the input is in the window that makes one of the result."""
+    if axis < 2:
+        return E.TRUE  # of all channels
+    sliding = _sliding(call)
+    return None if sliding is None else sliding[axis - 2].joins(own, made)
 
 
 _IN_WINDOW: Final = Where("the rows and columns that lie in a window", _takes)
 
 
-def _in_windows(part: Part) -> Part:
-    """Of the input of a convolution, what its windows come to."""
-    return replace(part, reads=tuple(replace(entry, where=_IN_WINDOW) for entry in part.reads))
-
-
-def _planes(part: Part) -> Part:
-    """The input of a pool: each plane as a whole, or windows of it."""
-    whole = When("a window is a plane", _whole)
-    part = _in_windows(part)
-    return of_planes(part, whole, When("windows are parts of planes", _in_part))
+def _in_windows(part: Part, planes: bool) -> Part:
+    """The input of a pool or a convolution, what its windows come to. ``planes``: of each channel
+    one of the result is made."""
+    taken = replace(part, reads=tuple(replace(entry, where=_IN_WINDOW) for entry in part.reads))
+    return in_windows(taken, 2 if planes else 1, lambda call: _sliding(call) is not None, _joins)
 
 
 def _extreme(name: str, what: str, needs: tuple[Capability, str] | None = None) -> Instruction:
@@ -151,7 +140,9 @@ def _extreme(name: str, what: str, needs: tuple[Capability, str] | None = None) 
         f"dst = the {what} of each window of src",
         _POOL,
         target("dst", None, like("src", "TPU-C40"), lies=_PLANES),
-        _planes(source("src", types(FLOATS | INT8, "TPU-C40", _FLOAT, _WIDE), lies=_PLANES)),
+        _in_windows(
+            source("src", types(FLOATS | INT8, "TPU-C40", _FLOAT, _WIDE), lies=_PLANES), planes=True
+        ),
         *_window("TPU-C40", 7)[:-1],
         needs=needs,
         traits=frozenset({Trait.POOLS}),
@@ -169,7 +160,9 @@ _POOL_AVG: Final = function(
         like("src", "TPU-C41", (FLOATS | FP8, FP32), (INT8, INT8 | INT16 | INT32)),
         lies=_PLANES,
     ),
-    _planes(source("src", types(FLOATS | INT8, "TPU-C40", _FLOAT, _WIDE), lies=_PLANES)),
+    _in_windows(
+        source("src", types(FLOATS | INT8, "TPU-C40", _FLOAT, _WIDE), lies=_PLANES), planes=True
+    ),
     *_window("TPU-C40", 7),
     vector("scale"),
     traits=frozenset({Trait.POOLS}),
@@ -238,7 +231,7 @@ def _convolution(
         summary,
         signature,
         made,
-        _in_windows(source("src", taken, lies=planes, first_lane=first)),
+        _in_windows(source("src", taken, lies=planes, first_lane=first), planes=depthwise),
         weight,
         bias,
         *_window(fact, inserted, steps=Trait.TRANSPOSED not in traits),
