@@ -564,7 +564,7 @@ OWN_NUMBERS = {
     "rules/nki/operators/computed.py:_LISTED",
     "rules/nki/twins.py:_GATHERED",
     "rules/nki/twins.py:_VECTORS",
-    "rules/tpu/undefined.py:_LARGEST",
+    "rules/tpu/spoilt.py:LARGEST",
     "rules/tpu/undefined.py:_WITNESSES",
 }
 #: Calls that hold a rule's documentation and its examples.
