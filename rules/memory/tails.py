@@ -28,6 +28,9 @@ from verifier.symbolic.pretty import factor, operand, pretty
 from verifier.symbolic.tensors import Loop, LoopKind, Storage, StorageKind, View
 from verifier.symbolic.trace import Trace
 
+_ROUNDED: Final = (
+    "the size of what is read rounds down: assert that nothing is left, or read it, too"
+)
 #: tiles, and what calls give back
 _FILLED: Final = (StorageKind.ALLOC, StorageKind.RESULT)
 
@@ -72,7 +75,7 @@ def _filled(uses: Uses, dimension: int, extent: Expr) -> bool:
 def _tail(
     uses: Uses, dimension: int, targets: list[Uses], sizes: Sizes, table: Index
 ) -> Iterator[Check]:
-    """Where some walk through a dimension comes to its end at sizes that its tiles fill.
+    """Where reads of a dimension come to its end at sizes that their tiles fill.
 
     Its size may be known by the name of an integer, too, of which the tiles are.
     """
@@ -119,8 +122,10 @@ def _missing(uses: Uses, dimension: int, tiling: _Tiling, along: Along) -> Check
     whole = _read_to_the_end(
         storage, dimension, tiling.span, along.extent, end, reshaped=_reshaped(read)
     )
+    rounded = (_ROUNDED,) if tiling.walk is None else whole.help
     return replace(
         _of_read(whole, dimension, read),
+        help=rounded,
         predicate=predicate,
         given=given,
         exact=exact,
@@ -235,27 +240,45 @@ def _whole(extent: Expr, end: Expr | None, size: str, upto: str) -> str:
 
 
 class _Tiling(Struct, frozen=True):
-    """A read that walks through a dimension in tiles, which fill it at some sizes.
+    """A read that walks through a dimension in tiles, or of its last part, at sizes they fill.
 
     ``quotient``: what has no remainder at these sizes; None: on plain numbers nothing is left of
     it. ``complete``: all of the dimension is read at them. ``given``: where the read takes place.
+    ``walk``: None where each part is read on its own.
     """
 
     read: Access
-    walk: Loop
+    walk: Loop | None
     quotient: Div | None
     complete: bool
     given: tuple[Bool, ...]
 
     @property
     def span(self) -> Span:
-        return self.walk.span
+        return self.read.span if self.walk is None else self.walk.span
+
+    @property
+    def of_parts(self) -> bool:
+        """Whether the quotient is how large the parts are, not only how many there are.
+
+        Where the parts are one row of windows, of which a pool has a rounded number, a dimension
+        that is written may have that many; parts of a rounded size are all of what there is.
+        """
+        if self.quotient is None:
+            return False
+        return any(
+            self.quotient in quotients([coord])
+            and self.quotient
+            in quotients(axis.size for axis in view.axes if axis.symbol in coord.free())
+            for view in [self.read.view]
+            for coord in view.coords
+        )
 
 
 def _tiling(read: Access, flat: Access, along: Along) -> _Tiling | None:
     walking = walks(flat)
     if not walking:
-        return None
+        return _last_part(read, flat, along)
     others = tuple(E.ge(other.trips, 1) for other in read.loops if other not in walking)
     found = [(f, along.read_to_the_end(f)) for f in fillings(flat, along.extent)]
     found = [(filling, whole) for filling, whole in found if whole is not E.FALSE]
@@ -273,6 +296,19 @@ def _tiling(read: Access, flat: Access, along: Along) -> _Tiling | None:
     return None
 
 
+def _last_part(read: Access, flat: Access, along: Along) -> _Tiling | None:
+    """A read without loops that ends with a dimension at sizes at which all of it is read."""
+    (coord,) = flat.view.coords
+    own = quotients((coord, *(axis.size for axis in flat.view.axes)))
+    alone = Along([flat], along.extent, along.numbers)
+    for filling in fillings(flat, along.extent):
+        if filling.quotient in own and alone.read_to_the_end(filling) is TRUE:
+            if along.complete(filling):
+                given = tuple(E.ge(loop.trips, 1) for loop in read.loops)
+                return _Tiling(read, None, filling.quotient, True, given)
+    return None
+
+
 def _mirrors(target: Uses, extent: Expr, tiling: _Tiling, known: Known) -> bool:
     """Whether what is written has the input's tiling, too, or is a quotient of the input.
 
@@ -280,7 +316,7 @@ def _mirrors(target: Uses, extent: Expr, tiling: _Tiling, known: Known) -> bool:
     """
     shape = target.storage.shape
     off_chip = target.storage.buffer.off_chip
-    if off_chip and tiling.quotient in quotients(shape):
+    if off_chip and tiling.quotient in quotients(shape) and not tiling.of_parts:
         return True
     for write in target.writes:
         if not write.view.exact or write.view.frame != shape:
@@ -297,7 +333,8 @@ def _mirrors(target: Uses, extent: Expr, tiling: _Tiling, known: Known) -> bool:
 def _tiled_alike(write: Access, tiling: _Tiling) -> bool:
     walking = walks(write)
     if tiling.quotient is None:
-        return any(loop.trips is tiling.walk.trips for loop in walking)
+        walk = tiling.walk
+        return walk is not None and any(loop.trips is walk.trips for loop in walking)
     terms = [*write.view.coords, *(loop.trips for loop in walking)]
     return tiling.quotient in quotients(terms)
 
@@ -430,7 +467,8 @@ register(
         reason=(
             "When the tile size does not divide the dimension, the last partial tile is skipped. "
             "Along a dimension that is summed over, such as the contraction of a matrix "
-            "multiplication, the result is complete and wrong."
+            "multiplication, the result is complete and wrong. So it is with parts of `n // 4` "
+            "elements, in a loop or one by one."
         ),
         facts=("NKI-X11",),
         on=On.TRACE,
