@@ -95,7 +95,7 @@ def _left(
 ) -> Iterator[Check]:
     asked: set[tuple[int, ...]] = set()
     for read, flat in zip(uses.reads, along.lines, strict=True):
-        where = tuple(map(id, read.path))
+        where = tuple(map(id, _around(read)))
         if where in asked:
             continue
         tiling = _tiling(read, flat, along)
@@ -138,7 +138,14 @@ def _of_read(whole: Check, dimension: int, read: Access) -> Check:
     ends = reach(read, dimension)
     upto = f"index {operand(ends[1])}" if ends is not None else "the last whole tile"
     said = f"`{read.view.storage.name}` is read here, up to {upto} of dimension {dimension}"
-    return replace(whole, notes=(Note(read.span, said),), path=read.path, order=read.order)
+    return replace(whole, notes=(Note(read.span, said),), path=_around(read), order=read.order)
+
+
+def _around(read: Access) -> tuple[Bool, ...]:
+    """The conditions around the loops of a read: what holds in some of their iterations only says
+    which of them read, and is no reason not to look."""
+    inside = {loop.symbol for loop in read.loops if loop.kind is not LoopKind.GRID}
+    return tuple(fact for fact in read.path if inside.isdisjoint(fact.free()))
 
 
 def _early(read: Access, along: Along) -> Loop | None:

@@ -41,10 +41,12 @@ class Filling(Struct, frozen=True):
     """A quotient without a remainder, and the size at which it has none.
 
     It may be one of other quotients, which have none there, either: ``n // 128 // blocks``.
+    ``up``: one that is rounded up, ``(n + 127) // 128``: ``n`` itself has no remainder.
     """
 
     quotient: Div
     symbol: Sym
+    up: bool = False
 
     def size(self, tiles: Expr, put: E.Substitution) -> Expr | None:
         """The symbol's value for which the quotient is ``tiles``, other symbols as in ``put``."""
@@ -53,8 +55,9 @@ class Filling(Struct, frozen=True):
         while division is not None and value is not None:
             factor, inner = _within_dividend(division, self.symbol)
             part = E.from_atom(self.symbol if inner is None else inner)
-            rest = put.expr(division.num - factor * part)
-            value = quotient(put.expr(division.den) * value - rest, E.const(factor))
+            rest, step = put.expr(division.num - factor * part), put.expr(division.den)
+            added = E.const(0) if self.up and _is_remainder(rest, step) else rest
+            value = quotient(step * value - added, E.const(factor))
             division = inner
         return value
 
@@ -76,6 +79,11 @@ def _is_of(atom: E.Atom, symbol: Sym) -> bool:
     return isinstance(atom, Div) and symbol in E.from_atom(atom).free()
 
 
+def _is_remainder(rest: Expr, step: Expr) -> bool:
+    """Whether it is less than a step: of what is rounded, then, nothing comes of it."""
+    return E.le(0, rest) is TRUE and E.lt(rest, step) is TRUE
+
+
 def _fills(division: Div | None, symbol: Sym) -> bool:
     """Whether a quotient, and those in it, hang on one symbol in one way."""
     while division is not None:
@@ -85,13 +93,26 @@ def _fills(division: Div | None, symbol: Sym) -> bool:
     return True
 
 
+def _rounds_up(division: Div | None, symbol: Sym) -> bool:
+    """Whether a quotient, or one in it, is of what has been raised by less than a step."""
+    while division is not None:
+        factor, inner = _within_dividend(division, symbol)
+        rest = division.num - factor * E.from_atom(symbol if inner is None else inner)
+        if rest is not E.const(0) and _is_remainder(rest, division.den):
+            return True
+        division = inner
+    return False
+
+
 def fillings(read: Access, extent: Expr) -> list[Filling]:
     """The quotients of an extent's size on which a read of one dimension depends."""
-    found: dict[tuple[int, int], Filling] = {}
+    found: dict[tuple[int, int, bool], Filling] = {}
     for division in _quotients(_terms(read)):
         for symbol in extent.free():
             if _fills(division, symbol):
-                found.setdefault((division.id, symbol.id), Filling(division, symbol))
+                for up in (False, True) if _rounds_up(division, symbol) else (False,):
+                    key = (division.id, symbol.id, up)
+                    found.setdefault(key, Filling(division, symbol, up))
     return list(found.values())
 
 
