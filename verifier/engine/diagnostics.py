@@ -10,8 +10,7 @@ from verifier.engine.verdicts import Verdict, VerdictKind
 from verifier.engine.wording import in_own_names, own_names
 from verifier.report import model as report
 from verifier.report.details import AGAIN, POSSIBLE
-from verifier.report.spans import subject_of
-from verifier.source.ir import Span
+from verifier.report.spans import span_of, subject_of
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr, Sym
 from verifier.symbolic.pretty import name as shown
@@ -42,10 +41,6 @@ from verifier.symbolic.values import Ref
 
 #: characters of a precondition that somebody may write down
 _LONGEST = 233
-
-
-def span(place: Span) -> report.Span:
-    return report.Span(place.path, place.line, place.column, place.end_line, place.end_column)
 
 
 def build(
@@ -88,7 +83,7 @@ def build(
         severity=severity(verdict),
         verdict=kind,
         message=f"{POSSIBLE}{message}" if unknown else message,
-        span=span(check.span),
+        span=span_of(check.span),
         kernel=run.trace.kernel,
         claim=check.message,
         subject=subject_of(check.subject),
@@ -98,8 +93,8 @@ def build(
         structures=structures(run) if verdict.model is not None else (),
         notes=tuple(notes),
         labels=(
-            *(report.Label(span(n.span), in_own_names(n.text, names)) for n in check.notes),
-            *(report.Label(span(place), AGAIN) for place in again),
+            *(report.Label(span_of(n.span), in_own_names(n.text, names)) for n in check.notes),
+            *(report.Label(span_of(place), AGAIN) for place in again),
         ),
         undecided=in_own_names(verdict.reason, names) if unknown else "",
         help=tuple(in_own_names(text, names) for text in check.help),

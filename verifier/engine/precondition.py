@@ -29,6 +29,7 @@ from verifier.engine.forms import conjuncts
 from verifier.engine.verdicts import Verdict, VerdictKind
 from verifier.engine.wording import in_own_names, own_names, worded
 from verifier.report import model as report
+from verifier.report.spans import span_of
 from verifier.solver.query import Model, Query
 from verifier.solver.solver import Solver
 from verifier.symbolic import expr as E
@@ -333,7 +334,7 @@ def demands(run: Run) -> Iterator[report.Label]:
         for part in conjuncts(said.condition):
             known = (s.origin in E.GIVEN and s.name not in lost for s in part.free())
             if all(known) and lost.isdisjoint(part.flags()):
-                yield report.Label(diagnostics.span(said.span), python(part, names))
+                yield report.Label(span_of(said.span), python(part, names))
 
 
 def _known_names(run: Run) -> dict[Sym, str]:
@@ -390,11 +391,8 @@ def _conjunct(found: Conditions, item: Item, names: Mapping[Sym, str]) -> report
     if model is None and unheard:
         shown, model = _witness(found, item, verdicts)
     check, rule = shown.obligation.check, shown.obligation.rule
-    first = diagnostics.span(check.span)
-    needs = [
-        report.Need(v.obligation.rule.id, diagnostics.span(v.obligation.check.span))
-        for v in verdicts
-    ]
+    first = span_of(check.span)
+    needs = [report.Need(v.obligation.rule.id, span_of(v.obligation.check.span)) for v in verdicts]
     symbols = item.condition.free()
     others = (other.condition for other in found.all if other is not item)
     witness = None if model is None else diagnostics.counterexample(found.run, model)
@@ -422,7 +420,7 @@ def _of_rank(only: RankOnly) -> report.Conjunct:
         what=f"other ranks of `{only.name}` that the kernel admits are not checked",
         rule="precondition",
         facts=(),
-        span=diagnostics.span(only.span),
+        span=span_of(only.span),
         rank=True,
         exact=False,
     )

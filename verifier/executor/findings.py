@@ -11,7 +11,7 @@ import numpy as np
 from verifier.dialects.registry import cited
 from verifier.executor.access import NotConcreteError, truth, value
 from verifier.report import model as report
-from verifier.report.spans import subject_of
+from verifier.report.spans import span_of, subject_of
 from verifier.rulebase import Rule
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
@@ -108,13 +108,13 @@ def diagnose(
         severity=severity(rule, check),
         verdict="always",
         message=check.message,
-        span=place(check.span),
+        span=span_of(check.span),
         kernel=kernel,
         subject=subject_of(check.subject),
         facts=cited(check.facts or rule.facts, dialect),
         predicate=check.text,
         notes=(*shown, *notes),
-        labels=tuple(report.Label(place(note.span), note.text) for note in check.notes),
+        labels=tuple(report.Label(span_of(note.span), note.text) for note in check.notes),
         help=check.help,
         targets=(target,),
     )
@@ -123,10 +123,6 @@ def diagnose(
 def severity(rule: Rule, check: Check) -> report.Severity:
     cap = check.severity or rule.severity
     return "warning" if cap == "warning" else "note" if cap == "note" else "error"
-
-
-def place(span: Span) -> report.Span:
-    return report.Span(span.path, span.line, span.column, span.end_line, span.end_column)
 
 
 def span(found: report.Span) -> Span:

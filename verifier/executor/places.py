@@ -11,6 +11,7 @@ from types import CodeType, FrameType
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from verifier.source import targets
 from verifier.source.ir import Span
 from verifier.source.nodes import below, walk
 
@@ -136,7 +137,9 @@ def here(name: str = "") -> Place:
     if found is None:
         found = _place(frame, name)
         _places[key] = found
-    return replace(found, target_name=_result_name(frame)) if found.returned else found
+    if not found.returned:
+        return found
+    return replace(found, target_name=_result_name(frame) or found.target_name)
 
 
 def _result_name(frame: FrameType) -> str | None:
@@ -148,7 +151,8 @@ def _result_name(frame: FrameType) -> str | None:
     node = _node(file, caller, "")
     if node is None:
         return None
-    return _result_name(caller) if _returned(file, node) else _target(file, node)
+    name = _target(file, node, caller)
+    return (_result_name(caller) if _returned(file, node, caller, name) else None) or name
 
 
 def _place(frame: FrameType, name: str) -> Place:
@@ -159,7 +163,7 @@ def _place(frame: FrameType, name: str) -> Place:
         text = file.lines[line - 1] if line <= len(file.lines) else ""
         start = len(text) - len(text.lstrip())
         return Place(Span(file.path, line, start, line, max(len(text.rstrip()), start + 1)), name)
-    span = file.span(node)
+    span, target = file.span(node), _target(file, node, frame)
     if isinstance(node, ast.Call):
         plain = not any(isinstance(a, ast.Starred) for a in node.args)
         return Place(
@@ -167,65 +171,57 @@ def _place(frame: FrameType, name: str) -> Place:
             file.text(node.func),
             tuple(file.span(a) for a in node.args) if plain else (),
             tuple((k.arg, file.span(k.value)) for k in node.keywords if k.arg is not None),
-            _target(file, node),
-            _returned(file, node),
+            target,
+            _returned(file, node, frame, target),
         )
     if isinstance(node, ast.Assign):
         return Place(span, "", sides=(file.span(node.targets[0]), file.span(node.value)))
     if isinstance(node, ast.AugAssign):
         return Place(span, "", sides=(file.span(node.target), file.span(node.value)))
     text = ast.unparse(node) if isinstance(node, ast.expr) else ""
-    return Place(span, text, target_name=_target(file, node))
+    return Place(span, text, target_name=target)
 
 
-def _target(file: SourceText, node: ast.AST) -> str | None:
+def _target(file: SourceText, node: ast.AST, frame: FrameType) -> str | None:
     parent = file.parents.get(id(node))
     outer = file.parents.get(id(parent))
-    if isinstance(parent, ast.Assign) and len(parent.targets) == 1:
-        target: ast.AST = parent.targets[0]
-    elif isinstance(parent, ast.For) and parent.iter is node:
-        target = parent.target
-    elif isinstance(parent, ast.Call) and _appends(parent):
-        assert isinstance(parent.func, ast.Attribute)
-        target = parent.func.value
-    elif (
-        isinstance(parent, ast.Tuple) and isinstance(outer, ast.Assign) and len(outer.targets) == 1
-    ):
-        names = outer.targets[0]
-        if not isinstance(names, ast.Tuple) or len(names.elts) != len(parent.elts):
-            return None
-        target = next(
-            name for name, value in zip(names.elts, parent.elts, strict=True) if value is node
-        )
-    else:
-        return None
-    return _called(target)
+    match parent:
+        case ast.Assign(targets=[target]) | ast.AnnAssign(target=target):
+            return targets.called(target)
+        case ast.For(iter=items, target=target) if items is node:
+            return targets.called(target)
+        case ast.Call():
+            return targets.appended_to(parent)
+        case ast.Dict(keys=keys, values=values):
+            key = next(key for key, value in zip(keys, values, strict=True) if value is node)
+            return targets.item(_target(file, parent, frame), key)
+        case ast.keyword(arg=str(name)) if isinstance(outer, ast.Call) and _makes(outer, frame):
+            owner = _target(file, outer, frame)
+            return None if owner is None else f"{owner}.{name}"
+        case ast.Tuple(elts=values) if isinstance(outer, ast.Assign) and len(outer.targets) == 1:
+            names = outer.targets[0]
+            if not isinstance(names, ast.Tuple) or len(names.elts) != len(values):
+                return targets.called(names)
+            pairs = zip(names.elts, values, strict=True)
+            return targets.called(next(name for name, value in pairs if value is node))
+        case ast.List():
+            return _target(file, parent, frame)
+    return None
 
 
-def _appends(call: ast.Call) -> bool:
-    """Whether a call appends one value to a list."""
-    appends = isinstance(call.func, ast.Attribute) and call.func.attr == "append"
-    return appends and len(call.args) == 1 and not call.keywords
+def _makes(call: ast.Call, frame: FrameType) -> bool:
+    """Whether a call makes an instance of a class, as far as its plain name says that."""
+    name = call.func.id if isinstance(call.func, ast.Name) else ""
+    return isinstance(frame.f_locals.get(name, frame.f_globals.get(name)), type)
 
 
-def _called(target: ast.AST) -> str | None:
-    """What a value is called that is bound to a target."""
-    if isinstance(target, ast.Attribute):
-        return target.attr
-    if isinstance(target, ast.Subscript):
-        owner, key = target.value, target.slice
-        if isinstance(owner, ast.Name) and isinstance(key, ast.Constant):
-            return f'{owner.id}["{key.value}"]' if isinstance(key.value, str) else None
-        return None
-    return target.id if isinstance(target, ast.Name) else None
-
-
-def _returned(file: SourceText, node: ast.AST) -> bool:
-    """Whether an expression is all that a function gives."""
+def _returned(file: SourceText, node: ast.AST, frame: FrameType, name: str | None) -> bool:
+    """Whether an expression is all that a function gives, or has the ``name`` that it returns."""
     parent = file.parents.get(id(node))
-    return isinstance(parent, ast.Return) or (
-        isinstance(parent, ast.Lambda) and parent.body is node
-    )
+    if isinstance(parent, ast.Return) or (isinstance(parent, ast.Lambda) and parent.body is node):
+        return True
+    function = function_node(frame.f_code) if name is not None else None
+    return function is not None and targets.returned(function.body) == name
 
 
 def _node(file: SourceText, frame: FrameType, name: str) -> ast.AST | None:

@@ -27,6 +27,11 @@ class Span(Struct, frozen=True, order=True):
         )
 
 
+def span_of(place: Any) -> Span:
+    """A region of a source file, which has the same fields, as one of the diagnostics model."""
+    return Span(place.path, place.line, place.column, place.end_line, place.end_column)
+
+
 class Label(Struct, frozen=True):
     """A secondary place that explains the finding, such as the allocation of the operand."""
 
@@ -49,9 +54,7 @@ def subject_of(found: Any) -> Subject | None:
     """The subject of a check, which has the same fields, as one of the diagnostics model."""
     if found is None:
         return None
-    made = found.made
-    if made is not None:
-        made = Span(made.path, made.line, made.column, made.end_line, made.end_column)
+    made = None if found.made is None else span_of(found.made)
     return Subject(found.given, made, found.dimension)
 
 

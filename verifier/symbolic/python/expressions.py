@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from verifier.source import ir
+from verifier.source import ir, targets
 from verifier.symbolic import expr as E
 from verifier.symbolic.machine import Arg, Call
 from verifier.symbolic.python import comprehensions, names, strings, yields
@@ -13,6 +13,7 @@ from verifier.symbolic.python.flow import Exit
 from verifier.symbolic.python.functions import make_function
 from verifier.symbolic.python.heap import UNBOUND, DictBox, ListBox, SetBox
 from verifier.symbolic.python.integers import DIVISIONS
+from verifier.symbolic.python.model import Class
 from verifier.symbolic.python.terms import as_formula, join
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import Guarded, IndexMask, Opaque, Ref, SliceValue
@@ -105,8 +106,12 @@ def _dict(vm: VM, node: ir.DictExpr) -> object:
             update = vm.attribute(ref, "update", node.span)
             vm.call(update, (vm.eval(value),), span=value.span)
             continue
+        hint, vm.target_name = vm.target_name, None
         wanted = vm.eval(key)
-        vm.set_item(ref, wanted, vm.eval(value), key.span)
+        vm.target_name = targets.item(hint, key)
+        made = vm.eval(value)
+        vm.target_name = hint
+        vm.set_item(ref, wanted, made, key.span)
     return ref
 
 
@@ -248,33 +253,12 @@ def call(vm: VM, node: ir.Call) -> object:
 
 def call_of(vm: VM, node: ir.Call, callee: object) -> object:
     """The value of a call expression whose function has been evaluated."""
-    hint, vm.target_name = vm.target_name, _appended_to(node)
+    hint, vm.target_name = vm.target_name, targets.appended_to(node)
     args = _arguments(vm, node)
-    keywords = _keywords(vm, node)
+    keywords = _keywords(vm, node, hint if isinstance(callee, Class) else None)
     vm.target_name = hint
     made = Call(args, keywords, node.span, vm.text(node.func.span), hint)
     return vm.invoke(callee, made)
-
-
-def called(target: ir.Expr) -> str | None:
-    """What a value is called that is bound to a target."""
-    if isinstance(target, ir.Attribute):
-        return target.attr
-    if isinstance(target, ir.Subscript):
-        owner, key = target.value, target.index
-        if isinstance(owner, ir.Name) and isinstance(key, ir.Const) and isinstance(key.value, str):
-            return f'{owner.id}["{key.value}"]'
-        return None
-    return target.id if isinstance(target, ir.Name) else None
-
-
-def _appended_to(node: ir.Call) -> str | None:
-    """What a list is called to which a call appends what another one makes."""
-    appends = isinstance(node.func, ir.Attribute) and node.func.attr == "append"
-    if appends and len(node.args) == 1 and not node.keywords and isinstance(node.args[0], ir.Call):
-        assert isinstance(node.func, ir.Attribute)
-        return called(node.func.value)
-    return None
 
 
 def _arguments(vm: VM, node: ir.Call) -> tuple[Arg, ...]:
@@ -287,9 +271,11 @@ def _arguments(vm: VM, node: ir.Call) -> tuple[Arg, ...]:
     return tuple(args)
 
 
-def _keywords(vm: VM, node: ir.Call) -> Mapping[str, Arg]:
+def _keywords(vm: VM, node: ir.Call, made: str | None) -> Mapping[str, Arg]:
+    """The keywords of a call; ``made``: what the instance is called that it makes."""
     keywords: dict[str, Arg] = {}
     for keyword in node.keywords:
+        vm.target_name = made and keyword.name and f"{made}.{keyword.name}"
         value = vm.eval(keyword.value)
         if keyword.name is not None:
             _keyword(vm, keywords, keyword.name, Arg(value, keyword.value.span))

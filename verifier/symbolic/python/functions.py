@@ -12,13 +12,10 @@ from verifier.symbolic.python import annotated, generators
 from verifier.symbolic.python.flow import Frame, Wait
 from verifier.symbolic.python.heap import UNBOUND, DictBox, Scope
 from verifier.symbolic.python.model import Function
+from verifier.symbolic.python.nesting import too_deep
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import Opaque, Ref
 
-#: nested calls before an inlined helper is given up
-MAX_DEPTH = 60
-#: what is remembered of a run that has come so deep
-_TOO_DEEP = "calls nest too deep"
 #: calls of a function by itself that are followed, if it is not known where they end
 MAX_RECURSION = 3
 
@@ -62,9 +59,9 @@ def call_function(vm: VM, function: Function, call: Call) -> object:
     """
     if function.device and vm.importing:
         return Opaque(f"the result of a launch of `{function.qualname}`")
-    if vm.depth >= MAX_DEPTH or (_TOO_DEEP in vm.memo and _is_running(vm, function)):
-        vm.memo[_TOO_DEEP] = True  # two calls of itself in each would go on for ever
-        return vm.unfollowed(f"calls nest deeper than {MAX_DEPTH}", call.span)
+    given_up = too_deep(vm, call.span, lambda: _is_running(vm, function))
+    if given_up is not None:
+        return given_up
     if _undecided_depth(vm, function) >= MAX_RECURSION:
         name = function.qualname or "a function"
         return vm.unfollowed(f"`{name}` calls itself deeper than is followed", call.span)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from verifier.source import ir
+from verifier.source import ir, targets
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.python import (
@@ -25,7 +25,6 @@ from verifier.symbolic.python import (
     patterns,
     whiles,
 )
-from verifier.symbolic.python.expressions import called
 from verifier.symbolic.python.flow import Ended, Exit, Fault
 from verifier.symbolic.python.functions import make_function
 from verifier.symbolic.python.heap import UNBOUND
@@ -60,11 +59,22 @@ def _bind_value(vm: VM, target: ir.Expr, node: ir.Expr) -> None:
     previous = vm.target_name
     values = []
     for part, each in zip(parts, nodes, strict=True):
-        vm.target_name = called(part)
+        vm.target_name = _name_of(vm, part)
         values.append(vm.eval(each))
     vm.target_name = previous
     for part, value in zip(parts, values, strict=True):
         binding.assign(vm, part, value, node.span)
+
+
+def _name_of(vm: VM, target: ir.Expr) -> str | None:
+    """What a value is called that is bound to a target; the name of a result is its caller's."""
+    frame, name = vm.frame, targets.called(target)
+    if frame.result_name is None or frame.function is None:
+        return name
+    definition = frame.function.definition
+    if isinstance(definition, ir.LambdaExpr) or targets.returned(definition.body) != name:
+        return name
+    return frame.result_name
 
 
 def _annotated(vm: VM, stmt: ir.AnnAssign) -> None:

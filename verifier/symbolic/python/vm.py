@@ -63,6 +63,8 @@ class VM(Operations):
         self.language = language
         self.dialect = dialect
         self.depth = 0
+        #: the methods of built-in types that are running as functions
+        self.methods_running: list[object] = []
         self.target_name: str | None = None
         self.modules: dict[str, Globals] = {}
         #: in which order modules run, and whether that can be seen

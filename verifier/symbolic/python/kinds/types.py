@@ -12,7 +12,7 @@ from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool
 from verifier.symbolic.machine import Call
-from verifier.symbolic.python import attributes, classes, hierarchy, probes
+from verifier.symbolic.python import attributes, classes, hierarchy, nesting, probes
 from verifier.symbolic.python.builtin import invoke
 from verifier.symbolic.python.heap import UNBOUND, DictBox, ObjectBox, StateBox
 from verifier.symbolic.python.hierarchy import Inherited
@@ -345,10 +345,6 @@ def _is_class_method(raw: object) -> bool:
     return type(raw).__name__ == "classmethod_descriptor"
 
 
-#: methods of built-in types as functions that may call one another without end
-_MAX_DEPTH: Final = 60
-
-
 def _may_differ(vm: VM, method: Checked, value: object, inside: object) -> bool:
     """Whether a method may do something else for an instance than for the value inside of it."""
     if isinstance(vm.box(inside), StateBox) and vm.type_of(inside) != HostType(method.host):
@@ -381,8 +377,9 @@ class CheckedKind(Kind[VM]):
             vm.fault(TypeError, what, call.span, rule="call-signature")
             return vm.unfollowed(what, call.span)
         rest = Call(call.args[1:], call.keywords, call.span, call.text)
-        if vm.depth >= _MAX_DEPTH:
-            return vm.unfollowed(f"calls nest deeper than {_MAX_DEPTH}", call.span)
+        given_up = nesting.too_deep(vm, call.span, lambda: value in vm.methods_running)
+        if given_up is not None:
+            return given_up
 
         def one(first: object) -> object:
             cls = vm.type_of(first)
@@ -408,10 +405,12 @@ class CheckedKind(Kind[VM]):
             return invoke(vm, value.builtin, rest, first if keeps else payload)
 
         vm.depth += 1
+        vm.methods_running.append(value)
         try:
             return vm.each(call.args[0].value, one)
         finally:
             vm.depth -= 1
+            vm.methods_running.pop()
 
 
 KINDS: Final[dict[type, Kind[VM]]] = {
