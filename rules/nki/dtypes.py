@@ -25,7 +25,7 @@ def _operand_dtype(op: Operation, target: Target) -> Iterator[Check]:
         types, view = _in_force(op, role.dtypes), op.view(role.name)
         if types is None or view is None:
             continue
-        if not op.operands[role.name].given:
+        if not kit.chosen(op, role.name):
             continue  # the result of a value-returning call has the dtype it comes with
         have = kit.dtype_words(view.dtype)
         for asked, where in _asked(op, types):
@@ -193,7 +193,7 @@ def _bitwise_dtype(op: Operation, target: Target) -> Iterator[Check]:
     for fact, operator in chosen[:1]:
         for role in instruction.roles:
             view = op.view(role.name) if role.takes in (Takes.TILE, Takes.VECTOR) else None
-            if view is None or not op.operands[role.name].given:
+            if view is None or not kit.chosen(op, role.name):
                 continue
             have = kit.dtype_words(view.dtype)
             yield check(
@@ -250,16 +250,18 @@ register(
 
 def _memset_value(op: Operation, target: Target) -> Iterator[Check]:
     dst = op.view("dst")
-    if dst is None or not op.operands["dst"].given or not kit.is_settled(dst.dtype):
+    if dst is None or not kit.chosen(op, "dst") or not kit.is_settled(dst.dtype):
         return
     if dst.dtype.among(kit.INT | kit.PACKED) is E.FALSE:
         return
-    value = op.value("value")
-    exact = kit.role(op, "value").exact
+    written = kit.described(op).fills
+    role = written if isinstance(written, str) else "dtype"
+    value = op.value(written) if isinstance(written, str) else written
+    exact = kit.role(op, written).exact if isinstance(written, str) else None
     if isinstance(value, float) and exact is not None and op.generation.at_least(exact.generation):
         yield check(
             op,
-            "value",
+            role,
             E.not_(dst.dtype.among(kit.INT)),
             f"dst is no integer tile (its dtype is {kit.dtype_words(dst.dtype)})",
             "a float value is written into an integer tile",
@@ -271,7 +273,7 @@ def _memset_value(op: Operation, target: Target) -> Iterator[Check]:
         number = kit.constant(value)
         yield check(
             op,
-            "value",
+            role,
             E.or_(E.not_(dst.dtype.among(kit.PACKED)), kit.equals(value, 0)),
             "dst is not packed, or the value is 0"
             + (f" (it is {number})" if number is not None else ""),
@@ -284,7 +286,7 @@ def _memset_value(op: Operation, target: Target) -> Iterator[Check]:
         low, high = dt.integers(name)
         yield check(
             op,
-            "value",
+            role,
             E.and_(E.ge(whole, low), E.le(whole, high)),
             f"{low} <= value <= {high}",
             f"the value does not fit into {name}",
@@ -299,14 +301,14 @@ register(
         id="memset-value",
         code="NKI604",
         family="dtypes",
-        summary="memset writes a value of the tile's type",
+        summary="a tile is filled with a value of its type",
         reason=(
             "The value is stored as it is, in the tile's type. From NKI 0.3 on a float for an "
             "integer tile is rejected instead of being cut off, and packed tiles take zero only."
         ),
         facts=("MST02", "MST03", "MST05"),
         on=On.OPERATION,
-        concerns=kinds.taking("value", Takes.CONSTANT),
+        concerns=kinds.fills,
         check=_memset_value,
         sources=("NKI ISA memset", "NKI migration guide 0.3, strict type matching"),
         failing=kernel(

@@ -27,6 +27,14 @@ def taking(name: str, *takes: Takes) -> Concerns:
     return concerns
 
 
+def fills(instruction: Instruction) -> bool:
+    """Whether it makes a tile of one number, which stands in the call or is always the same."""
+    number = instruction.fills
+    if not isinstance(number, str):
+        return number is not None
+    return taking(number, Takes.CONSTANT)(instruction)
+
+
 def limited(*takes: Takes) -> Concerns:
     """Those with a parameter that takes one of these, and a limit on what it may be."""
     return lambda i: any(role.value is not None and role.takes in takes for role in i.roles)

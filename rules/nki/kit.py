@@ -50,6 +50,15 @@ def made_as_needed(op: Operation) -> bool:
     return Trait.LANGUAGE in described(op).traits and op.generation.fits_tiles
 
 
+def chosen(op: Operation, name: str) -> bool:
+    """Whether the kernel chooses the element type of an operand: it gives it, or asks for a result
+    of a type that the compiler does not convert by itself."""
+    asked = op.operands.get("dtype")
+    if op.operands[name].given:
+        return True
+    return asked is not None and asked.value is not None and not op.generation.fits_tiles
+
+
 def multiplies(instruction: Instruction) -> bool:
     """Whether it is a matrix multiplication of the Tensor Engine."""
     return Trait.MATMUL in instruction.traits

@@ -447,4 +447,124 @@ HOST: Final = (
     Row("api-signature", "L71", INPUT, RESULT, COPIED, "0.3", before=_OTHER),
 )
 
-ROWS: Final = (*FUNCTIONS, *VIEWS, *HOST)
+_PACKED: Final = "z = nl.{{ones||zeros}}((96, 9), nl.float8_e4m3fn_x4)\n" + COPIED
+
+#: functions that become one instruction keep to what that one takes
+WRAPPED: Final = (
+    Row(
+        "transpose-size",
+        "TRN03",
+        INPUT + "@psum",
+        "float32[40, 96]",
+        "p = nl.ndarray((40, 96), dtype=nl.float32, buffer=nl.psum)\n"
+        "nisa.nc_transpose(p, {{a_p||a_t}})\nnisa.tensor_copy(dst=r, src=p)",
+        "0.6",
+    ),
+    Row(
+        "language-transpose",
+        "TRN04",
+        INPUT + "@psum",
+        "float32[40, 96]",
+        "nisa.tensor_copy(dst=r, src=nl.transpose({{a_p||a_t}}))",
+        "0.6",
+        "trn3",
+    ),
+    Row(
+        "operand-buffers",
+        "L10",
+        "a: int32[1, 1]",
+        "int32[1, 1]",
+        "nl.random_seed({{a||a_t}})\n" + COPIED,
+        "0.3",
+    ),
+    Row("memset-value", "MST03", INPUT, RESULT, _PACKED, "0.6", "trn3"),
+    Row(
+        "memset-value",
+        "MST03",
+        INPUT,
+        RESULT,
+        "z = nl.full((96, 9), {{2||0}}, nl.float4_e2m1fn_x4)\n" + COPIED,
+        "0.4",
+        "trn3",
+    ),
+    _value(
+        "memset-value",
+        "MST02",
+        "nl.add(t, nl.full((96, 40), {{1.5||1}}, nl.int32))",
+        "a: int32[96, 40]",
+        "0.3",
+        out="int32[96, 40]",
+    ),
+    Row(
+        "operand-dtype",
+        "RND01",
+        INPUT,
+        RESULT,
+        "z = nl.rand((96, 9), dtype=nl.{{float8_e4m3fn||float8_e4m3}})\n" + COPIED,
+        "0.6",
+        "trn3",
+    ),
+    Row(
+        "operand-dtype",
+        "DRP02",
+        "a: int32[96, 40], p: {{bfloat16||float32}}[96, 1]",
+        "int32[96, 40]",
+        "nisa.tensor_copy(dst=r, src=nl.dropout(a_t, p_t))",
+        "0.6",
+    ),
+    Row(
+        "operand-buffers",
+        "BUF27",
+        "a: float32[96, 40]@psum, i: uint32[96, 40]",
+        RESULT,
+        "nisa.tensor_copy(dst=r, src=nl.gather_flattened({{a_p||a_t}}, i_t))",
+        "0.6",
+    ),
+    Row(
+        "operand-buffers",
+        "N09",
+        "a: float32[96, 40], w: float32[96, 40]",
+        RESULT,
+        "nisa.tensor_copy(dst=r, src=nl.rms_norm(a_t, {{w||w_t}}, axis=1, n=40))",
+        "0.4",
+        "trn3",
+    ),
+    Row(
+        "two-psum-inputs",
+        "N08",
+        "a: float32[96, 40]@psum, m: float32[96, 40]@psum",
+        RESULT,
+        "nisa.tensor_copy(dst=r, src=nl.where({{m_p||m_t}}, a_p, 0.0))",
+        "0.5",
+        "trn1",
+    ),
+    Row(
+        "bitwise-dtype",
+        "T02",
+        "a: int32[96, 40]",
+        RESULT,
+        "z = nl.bitwise_xor(a_t, 5, dtype=nl.{{float32||uint32}})\n" + COPIED,
+        "0.6",
+        "trn2",
+    ),
+    Row(
+        "dma-dtype",
+        "D12",
+        "a: float8_e4m3fn_x4[96, 40]",
+        RESULT,
+        "nisa.memset(dst=r, value=0.0)\nt = nl.load(a, dtype=nl.{{bfloat16||float8_e4m3fn_x4}})",
+        "0.6",
+        "trn3",
+    ),
+    Row(
+        "dma-dtype",
+        "D12",
+        "a: bfloat16[96, 40], b: float8_e5m2_x4[96, 40]",
+        "{{bfloat16||float8_e5m2_x4}}[96, 40]",
+        "#bare\nnl.store(out, nl.load(b))",
+        "0.3",
+        "trn3",
+    ),
+)
+
+ROWS: Final = (*FUNCTIONS, *VIEWS, *HOST, *WRAPPED)

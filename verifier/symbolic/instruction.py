@@ -389,6 +389,11 @@ class Instruction(Struct, frozen=True, eq=False, kw_only=True):
         return self.name.rpartition(".")[2]
 
     @property
+    def fills(self) -> int | str | None:
+        """The number that goes everywhere, or the operand that says which; None: there is none."""
+        return next((w.constant for w in self.footprint.writes if w.constant is not None), None)
+
+    @property
     def waits(self) -> bool:
         """Whether it does nothing but put the accesses of cores in order."""
         return bool(self.footprint.orders) and not self.footprint.writes

@@ -289,12 +289,13 @@ register(
 
 
 def _dma_dtype(op: Operation, target: Target) -> Iterator[Check]:
-    dst, src = op.view("dst"), op.view("src")
-    if dst is None or src is None:
+    (read, *_), instruction = kit.described(op).footprint.reads, kit.described(op)
+    dst, src = op.view("dst"), op.view(read.role)
+    if dst is None or src is None or kit.made_as_needed(op):
         return
     same = dst.dtype.same(src.dtype)
     names = f"{kit.dtype_words(src.dtype)} and {kit.dtype_words(dst.dtype)}"
-    keeps_type = kit.described(op).keeps_type
+    keeps_type = instruction.keeps_type
     if keeps_type:
         yield check(
             op,
@@ -326,7 +327,7 @@ def _dma_dtype(op: Operation, target: Target) -> Iterator[Check]:
         f"dtypes are equal, or none is packed (they are {names})",
         "DMA cannot convert packed x4 elements",
         "D12",
-        about=("dst", "src"),
+        about=("dst", read.role),
         help=("quantize with nisa.quantize_mx, or view one side with the other's dtype",),
     )
 
@@ -364,7 +365,7 @@ register(
         ),
         facts=("D04", "D12", "DTR03"),
         on=On.OPERATION,
-        concerns=kinds.both(kinds.by_dma, kinds.moves),
+        concerns=lambda i: Trait.DMA in i.traits and kinds.moves(i) and not kinds.exchanges(i),
         check=_dma_dtype,
         sources=("NKI DMA overview", "NKI migration guide 0.3, dge_mode type matching"),
         failing=_DMA_DTYPE.failing,

@@ -27,10 +27,12 @@ def _transpose_engine(op: Operation) -> Engine | None:
     named = _asked(op)
     if named in (Engine.TENSOR, Engine.VECTOR):
         return named
-    dst = op.view("dst")
-    if named is Engine.UNKNOWN and not op.generation.fits_tiles and dst is not None:
-        return Engine.VECTOR if dst.buffer is Buffer.SBUF else None
-    return None
+    data, dst = op.view("data"), op.view("dst")
+    if named is not Engine.UNKNOWN or op.generation.fits_tiles or data is None or dst is None:
+        return None
+    # the Tensor Engine neither writes SBUF nor reads PSUM
+    vector = dst.buffer is Buffer.SBUF or data.buffer is Buffer.PSUM
+    return Engine.VECTOR if vector else None
 
 
 def _transpose_shape(op: Operation, target: Target) -> Iterator[Check]:
@@ -127,7 +129,7 @@ def _transpose_size(op: Operation, target: Target) -> Iterator[Check]:
         message,
         fact,
         values=(("partitions of data", data.partitions), ("data free size", data.free)),
-        help=("transpose on the Tensor Engine, with a PSUM tile as dst",)
+        help=("transpose on the Tensor Engine, from a tile in SBUF into one in PSUM",)
         if vector
         else (f"transpose blocks of {limit} by {limit}",),
     )
@@ -142,7 +144,8 @@ register(
         reason=(
             "The Tensor Engine transposes by passing a tile through its array of 128 by 128. The "
             "Vector Engine exchanges rows and columns within blocks of 32 by 32. Which one runs "
-            "depends on engine= and on where dst lies: the Tensor Engine cannot write SBUF. The "
+            "depends on engine= and on where the tiles lie: the Tensor Engine neither writes SBUF "
+            "nor reads PSUM. The "
             "compiler of Beta 1 makes several transpositions of what is larger than a block of the "
             "Vector Engine, up to 128 by 128."
         ),

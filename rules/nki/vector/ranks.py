@@ -8,6 +8,7 @@ from rules.beta1 import TWINS
 from rules.nki import kinds, kit
 from rules.nki.kit import check, register
 from rules.nki.samples import variants
+from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
 from verifier.rulebase import On, Rule
 from verifier.symbolic import expr as E
@@ -98,6 +99,20 @@ def _language_transpose(op: Operation, target: Target) -> Iterator[Check]:
         values=(("partitions of x", x.partitions), ("x free size", x.free)),
         help=(f"transpose blocks of {limit} by {limit}",),
     )
+    if x.buffer is Buffer.PSUM and not op.generation.fits_tiles:
+        most = target.transpose_vector_max
+        yield check(
+            op,
+            "x",
+            E.and_(E.le(x.partitions, most), E.le(x.free, most)),
+            f"x is in SBUF, or at most {most} by {most}",
+            "the Tensor Engine cannot read x in PSUM, and for the Vector Engine it is too large",
+            "TRN04",
+            "TRN03",
+            values=(("partitions of x", x.partitions), ("x free size", x.free)),
+            help=("copy x to SBUF with nisa.tensor_copy first",),
+            severity="warning",
+        )
 
 
 register(
@@ -108,9 +123,10 @@ register(
         summary="nl.transpose takes a tile of at most 128 by 128",
         reason=(
             "nl.transpose is one pass through the Tensor Engine's array of 128 by 128 processing "
-            "elements."
+            "elements, which reads SBUF only. The Vector Engine could transpose blocks of 32 by 32 "
+            "in PSUM."
         ),
-        facts=("L29",),
+        facts=("L29", "TRN03", "TRN04"),
         on=On.OPERATION,
         concerns=kinds.with_traits(Trait.TURNS, Trait.LANGUAGE, but=(Trait.DMA,)),
         check=_language_transpose,

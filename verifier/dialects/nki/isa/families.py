@@ -33,6 +33,7 @@ from verifier.symbolic.effects import (
 from verifier.symbolic.instruction import (
     Engines,
     Instruction,
+    OnePort,
     Operators,
     Reduction,
     Result,
@@ -213,6 +214,7 @@ def language(
     scratch: Scratch | None = None,
     writes: tuple[Writes, ...] = written("dst"),
     factors: tuple[str, str] | None = None,
+    one_psum_input: OnePort | None = None,
 ) -> Instruction:
     """A function of `nki.language` that makes ``dst``: in Beta 1, and again from 0.3 on."""
     beta1, later = signatures
@@ -228,6 +230,7 @@ def language(
         traits=traits | {Trait.LANGUAGE},
         reduces=reduces,
         factors=factors,
+        one_psum_input=one_psum_input,
         scratch=scratch,
         instead=instead,
         removal=removal,

@@ -13,6 +13,7 @@ from verifier.dialects.nki.isa.shared import (
     ON_CHIP,
     PROBABILITY,
     SBUF,
+    constant,
     decides,
     filled,
     folded_over,
@@ -20,6 +21,7 @@ from verifier.dialects.nki.isa.shared import (
     on_chip,
     operator,
     per_lane,
+    probabilities,
     streamed,
     tile,
     vector,
@@ -43,7 +45,7 @@ from verifier.symbolic.instruction import (
     Simulated,
     Trait,
 )
-from verifier.symbolic.roles import In, PerPartition
+from verifier.symbolic.roles import In, PerPartition, Since
 from verifier.symbolic.tensors import Mark
 from verifier.symbolic.values import Enumerator
 from verifier.symbolic.views.common import is_whole
@@ -267,6 +269,8 @@ LANGUAGE_WHERE: Final = language(
     ),
     engine=Engine.VECTOR,
     result=Like(("x", "y", "condition")),
+    # whatever instructions it becomes, one reads both
+    one_psum_input=OnePort("condition", "x", "NKI-N08", since="0.3"),
 )
 
 LANGUAGE_DROPOUT: Final = language(
@@ -274,7 +278,13 @@ LANGUAGE_DROPOUT: Final = language(
     "x, or 0 with a probability",
     ("x*, rate*, |, dtype=None, mask=None, **", "x*, rate*, dtype=None"),
     tile("x", on_chip("NKI-L56")),
-    vector("rate", shape=PerPartition("x", "NKI-L34"), value=PROBABILITY),
+    vector(
+        "rate",
+        on_chip("NKI-BUF21"),
+        shape=PerPartition("x", "NKI-L34"),
+        dtypes=probabilities("x"),
+        value=PROBABILITY,
+    ),
     reads=(streamed("x"), per_lane("rate")),
     engine=Engine.VECTOR,
     result=Like(("x",)),
@@ -304,7 +314,7 @@ LANGUAGE_RMS_NORM: Final = language(
         "x*, w*, axis*, n*, epsilon=1e-06, dtype=None, compute_dtype=None",
     ),
     tile("x", on_chip("NKI-L56")),
-    tile("w"),
+    tile("w", on_chip("NKI-N09")),
     reads=(folded_over("x", "axis"), streamed("w")),
     result=Like(("x",)),
 )
@@ -337,6 +347,7 @@ LANGUAGE_FULL: Final = language(
         "shape*, fill_value*, dtype*, |, buffer=None, name='', **",
         "shape*, fill_value*, dtype*, buffer=buffer.sbuf, name=''",
     ),
+    constant("fill_value", "NKI-MST01", exact=Since("0.3", "NKI-MST02")),
     writes=filled("fill_value"),
 )
 

@@ -7,6 +7,8 @@ from typing import Final
 from verifier.dialects.nki.isa.families import gathers, language
 from verifier.dialects.nki.isa.shared import (
     HALF,
+    ON_CHIP,
+    SBUF,
     decides,
     for_gpsimd,
     in_sbuf,
@@ -31,6 +33,7 @@ from verifier.symbolic.instruction import Engines, Instruction, Trait
 from verifier.symbolic.roles import (
     Beside,
     Counted,
+    In,
     Lanes,
     Limit,
     Role,
@@ -229,6 +232,8 @@ QUANTIZE_MX: Final = Instruction(
     traits=frozenset({Trait.QUANTISES}),
 )
 
+#: the compiler of Beta 1 moves what GpSimd does not reach
+_GATHERED: Final = In(SBUF, ("NKI-N07", "NKI-BUF27"), "0.3", ON_CHIP)
 LANGUAGE_GATHER_FLATTENED: Final = language(
     "gather_flattened",
     "elements of data by the indices of their partition",
@@ -236,8 +241,8 @@ LANGUAGE_GATHER_FLATTENED: Final = language(
         "data*, indices*, |, mask=None, dtype=None, **",
         "data*, indices*, axis=0, dtype=None",
     ),
-    tile("data"),
-    tile("indices", dtypes=Types(dt.codes("uint32"), "uint32", "NKI-L32")),
+    tile("data", _GATHERED),
+    tile("indices", _GATHERED, dtypes=Types(dt.codes("uint32"), "uint32", "NKI-L32")),
     reads=gathers("data", "indices").reads,
     engine=Engine.GPSIMD,
     result=Gathered(),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from msgspec.structs import replace
+
 from verifier.dialects.nki.isa.families import language
 from verifier.dialects.nki.isa.shared import (
     DRAWS,
@@ -24,7 +26,8 @@ from verifier.hardware import dtypes as dt
 from verifier.hardware.capabilities import Capability
 from verifier.hardware.engines import Engine
 from verifier.hardware.memories import Buffer
-from verifier.symbolic.effects import Footprint
+from verifier.symbolic import expr as E
+from verifier.symbolic.effects import Footprint, When
 from verifier.symbolic.instruction import Engines, Instruction, Trait
 from verifier.symbolic.roles import In, PerPartition, Role, Types
 
@@ -58,6 +61,9 @@ RNG: Final = Instruction(
     traits=DRAWS,
 )
 
+_DRAWN: Final = Types(
+    FLOAT8 | HALF | FP32 | INT | dt.codes("tfloat32"), "a float or an integer", "NKI-RND01", "0.2"
+)
 RAND2: Final = Instruction(
     name="isa.rand2",
     summary="dst = random numbers between min and max",
@@ -65,16 +71,7 @@ RAND2: Final = Instruction(
         "0.2": "dst*, min*, max*, name=None",
     },
     roles=(
-        tile(
-            "dst",
-            on_chip("NKI-BUF32"),
-            dtypes=Types(
-                FLOAT8 | HALF | FP32 | INT | dt.codes("tfloat32"),
-                "a float or an integer",
-                "NKI-RND01",
-                "0.2",
-            ),
-        ),
+        tile("dst", on_chip("NKI-BUF32"), dtypes=_DRAWN),
         vector(
             "min",
             on_chip("NKI-BUF32"),
@@ -155,18 +152,24 @@ LANGUAGE_RANDOM_SEED: Final = Instruction(
         "0.2": None,
         "0.3": "seed*",
     },
-    roles=(_one("seed", "NKI-L10"),),
+    roles=(_one("seed", "NKI-L10", on_chip("NKI-L10")),),
     engines=Engines(Engine.VECTOR),
     footprint=_seeds("seed"),
     removal=("NKI-M024",),
     traits=frozenset({Trait.LANGUAGE, Trait.GENERATOR}),
 )
 
+_DRAWS_FLOATS: Final = When(
+    "the Vector Engine draws floats",
+    lambda call: E.truth(call.has(Capability.RANDOM_FLOATS)),
+)
 LANGUAGE_RAND: Final = language(
     "rand",
     "a tile of random numbers between 0 and 1",
     ("shape*, dtype=dtype.float32, **", "shape*, dtype*, buffer=buffer.sbuf, name=''"),
     traits=DRAWS,
+    # where `isa.rand2` draws floats it is what this becomes (NKI-L09)
+    into=tile("dst", dtypes=replace(_DRAWN, since="0.3", when=_DRAWS_FLOATS)),
 )
 
 INSTRUCTIONS: Final = (

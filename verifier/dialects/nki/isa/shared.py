@@ -190,6 +190,15 @@ def operator(name: str, against: Against | None = None) -> Role:
 PROBABILITY: Final = Limit(least=0, most=1, fact="NKI-DRP04")
 
 
+def probabilities(data: str) -> Types:
+    """What tiles of them hold: their elements are compared with those of a random tile."""
+    return Types(
+        *(FP32, "float32 for integer data", "NKI-DRP02"),
+        when=holds_integers(data),
+        otherwise=Types(FLOAT, "a float", "NKI-DRP02"),
+    )
+
+
 def switch(name: str, about: str = "", fact: str = "") -> Role:
     """A flag that says what the call does; ``fact``: that it is known when compiled."""
     return Role(name=name, takes=Takes.FLAG, about=about, constant=fact)
