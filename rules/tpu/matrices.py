@@ -197,7 +197,7 @@ okk.gdma_32bit_matrix_L2S(y, 0, 11, 30, 10, @@)
 okk.poll()
 """,
     "10",
-    "50",
+    "30",
 )
 
 register(

@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from rules.memory.cases import Copy, copy, covered
-from rules.tpu import buffers, flow, kit
+from rules.tpu import buffers, flow, kit, pitch
 from rules.tpu.examples import pair
 from rules.tpu.kit import check, function, words
 from verifier.dialects.names import OKK
@@ -143,18 +143,46 @@ def _moved(trace: Trace) -> list[_Moved]:
 
 
 def coverage(trace: Trace, chip: Chip) -> Iterable[Check]:
-    """Per declared buffer that the kernel only writes, and way to end: every element is written."""
+    """Per buffer that the kernel only writes, and way to end: every element is written, as far as a
+    contract says which there are."""
     if not trace.completes:
         return
     moved = _moved(trace)
     storages = {id(item.storage): item.storage for item in moved if item.touch.writes}
     for storage in storages.values():
         mine = [item for item in moved if item.storage is storage]
-        if not _is_declared(storage) or any(item.touch.reads for item in mine):
+        if any(item.touch.reads for item in mine):
+            continue
+        if not _is_declared(storage):
+            yield from _without_gaps(mine)
             continue
         ends = trace.returns or [((), (), trace.span)]
         for path, _, _ in ends:
             yield _covered(trace, storage, mine, path)
+
+
+def _without_gaps(writes: list[_Moved]) -> Iterator[Check]:
+    """What is stored lies together: how large a buffer is nobody says."""
+    store, name = writes[0], writes[0].storage.name
+    span = kit.span_of(store.operation, store.touch.role)
+    for found in pitch.only_store([(item.operation, item.tensor) for item in writes]):
+        predicate = found.without_gap
+        of = "rows" if found.loop is None else "rounds"
+        yield replace(
+            _written(name, span),
+            predicate=predicate,
+            message=f"between what is stored of two {of}, elements of `{name}` are left out",
+            given=() if predicate is E.TRUE else found.given,
+            values=(
+                (f"bytes between two {of}", found.step),
+                ("bytes that are stored together", found.length),
+            ),
+            notes=() if found.loop is None else (Note(found.loop.span, "the loop is here"),),
+            exact=False,
+            reason=f"whether what lies between two {of} belongs to `{name}` no contract says",
+            path=store.operation.path,
+            order=store.operation.order,
+        )
 
 
 def _covered(trace: Trace, storage: Storage, writes: list[_Moved], path: tuple[Bool, ...]) -> Check:
