@@ -75,6 +75,7 @@ ARRAYS = {
         "float32[3, 72]"
     ),
     "np.ones((3, 70)).astype(key)": "_[3, 70]",
+    "np.ones(3, dtype=np.int8 if isinstance(nl.bfloat16, str) else nl.bfloat16)": "bfloat16[3]",
     "torch.ones(3, 70).to(key)": "_[3, 70]",
     "torch.ones(3, 70).to('cpu').to(device=key)": "float32[3, 70]",
     "np.arange(5).repeat(3).astype(np.int32)": "int32[15]",
@@ -101,6 +102,56 @@ UNKNOWN = [
 @pytest.mark.parametrize("made", UNKNOWN)
 def test_a_shape_that_depends_on_elements_is_not_guessed(made: str, contracts: Contracts) -> None:
     assert contracts(f"{HEAD}\ndef test_it():\n    copied({made})\n") == []
+
+
+COUNTS = {
+    "counts[4] += left": "37",
+    "counts[-1] = left + counts[4]": "37",
+    "counts[1] += left // 2\n    counts[4] += left - left // 2": "37",
+    "counts[1] = 3\n    left = 37 - counts.sum()\n    counts[4] += left\n    counts[1] += 5": "42",
+    "counts[4] += left\n    np.cumsum(counts)\n    counts = counts.astype(np.int64)": "",
+    "counts[4] += left\n    counts[key] = 3": "",
+    "counts[4] += left\n    counts[:3] = 3": "",
+    "counts[4] += left\n    counts += 3": "",
+    "other = counts\n    counts[4] += left\n    other *= 3": "",
+    "part = counts[1:]\n    counts[4] += left\n    part[0] = 7": "",
+    "counts[4] += left\n    key(counts)": "",
+    "counts[4] += left\n    counts.fill(3)": "",
+    "if key: counts[4] += left": "",
+    "if key: counts[4] += left\n    else: counts[1] += left": "37",
+    "counts[4] += left\n    counts = np.abs(counts)": "",
+    "counts[4] += 3": "",
+}
+
+
+@pytest.mark.parametrize("steps", COUNTS)
+def test_counts_that_come_to_a_number_are_added_up(steps: str, contracts: Contracts) -> None:
+    """Whatever is drawn, and nothing where something else may have changed them."""
+    text = f"""
+def test_it(key):
+    n = 37
+    counts = np.ceil(np.random.rand(5) * 4).astype(np.int32)
+    left = n - np.sum(counts)
+    {steps}
+    copied(np.arange(5).repeat(counts))
+"""
+    wanted = [f"copied(source: int64[{COUNTS[steps]}])"] if COUNTS[steps] else []
+    assert contracts(HEAD + text) == wanted
+
+
+def test_loops_that_fill_arrays_take_no_time(contracts: Contracts) -> None:
+    text = """
+def test_it():
+    x = np.zeros((4096, 4096), np.float32)
+    for i in range(0, 4096, 2):
+        for j in range(4096):
+            k = np.random.randint(0, 7)
+            x[i, j] = 1.5 * k
+    for m in range(3, 5):
+        copied(x[:m])
+"""
+    sizes = ("3, 4096", "4, 4096")
+    assert contracts(HEAD + text) == [f"copied(source: float32[{size}])" for size in sizes]
 
 
 ARGUMENTS = {

@@ -7,12 +7,12 @@ from typing import Any, Final
 
 from verifier.hardware import dtypes as dt
 from verifier.source.ir import Span
-from verifier.suites import creation
+from verifier.suites import counting, creation
 from verifier.suites.given import Given, array_of, because, whole
 from verifier.suites.shapes import FUNCTIONS, METHODS, broadcast, product, promoted
 from verifier.suites.values import Array, ArrayFunction, ArrayMethod, RandomSource
 from verifier.symbolic import expr as E
-from verifier.symbolic.expr import Bool
+from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.machine import Call
 from verifier.symbolic.python.iteration import Items, Iteration, Unknown
 from verifier.symbolic.python.kind import Kind
@@ -64,13 +64,18 @@ class ArrayKind(Kind[VM]):
         found = _indexed(vm, value, index if isinstance(index, tuple) else (index,))
         if found is None:
             return Opaque("a part of an array")
-        return found if found.shape else NUMBER
+        if found.shape:
+            counting.lose(vm, value, span, shared=True)
+            return found
+        known = counting.element(vm, value, index, span)
+        return NUMBER if known is None else known
 
     def set_item(self, vm: VM, value: Any, index: object, new: object, span: Span) -> None:
-        """Its elements are not known, before and after."""
+        """Its elements are not known, before and after, but for what they come to."""
+        counting.store(vm, value, index, new, span)
 
     def unary(self, vm: VM, op: str, value: Any, span: Span) -> object:
-        return value
+        return value.alike
 
     def binary(self, vm: VM, op: str, left: Any, right: object, span: Span) -> object:
         return _combined(vm, op, left, right, span)
@@ -104,8 +109,9 @@ def _combined(vm: VM, op: str, array: Array, other: object, span: Span) -> objec
     """An operator between an array and another value."""
     if isinstance(other, Opaque):
         scalar = other.harmless
-        return array if scalar else Opaque(f"what `{op}` makes of an array")
-    second = array_of(vm, other, span)
+        return array.alike if scalar else Opaque(f"what `{op}` makes of an array")
+    number = isinstance(other, Expr) and not other.is_const
+    second = Array((), "int64") if number else array_of(vm, other, span)
     if second is None:
         return NotImplemented if other is None else Opaque(f"what `{op}` makes of an array")
     if op == "@":
@@ -183,6 +189,8 @@ class ArrayMethodKind(Kind[VM]):
             made = creation.made(vm, ArrayFunction("torch", value.name[4:]), call)
             if isinstance(made, Array):
                 return Array(made.shape, given.dtype(-1, array.dtype))
+        if value.name not in counting.READING:
+            counting.lose(vm, array, call.span, shared=True)
         operation = METHODS.get(value.name) or FUNCTIONS.get(value.name)
         found = None if operation is None else operation(given, array, 0)
         if found is None and value.name in _NUMBERS and not call.args:
@@ -212,6 +220,9 @@ class ArrayFunctionKind(Kind[VM]):
         first = call.args[0].value if call.args else None
         if model is not None and not isinstance(first, Array):
             return vm.invoke(model, call)
+        if value.name not in counting.READING:
+            for arg in (*call.args, *call.keywords.values()):
+                counting.lose(vm, arg.value, call.span, shared=True)
         found = creation.made(vm, value, call)
         if found is None and value.name in _NUMBERS and len(call.args) == 1:
             return NUMBER

@@ -202,7 +202,7 @@ def _randint(given: Given, library: str) -> object | None:
 def _permutation(given: Given, library: str) -> object | None:
     value = given.value(0, "x", "n")
     if isinstance(value, Array):
-        return value
+        return value.alike
     count = given.number(0, "x", "n")
     return None if count is None else Array((count,), given.dtype(-1, _whole(library)))
 

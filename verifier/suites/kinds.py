@@ -6,7 +6,7 @@ import re
 from typing import Any, Final
 
 from verifier.source.ir import Span
-from verifier.suites import marks
+from verifier.suites import counting, marks
 from verifier.suites.arraykinds import KINDS as ARRAYS
 from verifier.suites.given import because
 from verifier.suites.launching import launch, launched_by
@@ -31,10 +31,11 @@ from verifier.symbolic.python.iteration import Iteration, Unknown
 from verifier.symbolic.python.kind import Kind
 from verifier.symbolic.python.kinds.blurred import BlurredKind
 from verifier.symbolic.python.kinds.callables import FunctionKind
+from verifier.symbolic.python.kinds.constants import DTypeKind
 from verifier.symbolic.python.kinds.external import ExternalKind
 from verifier.symbolic.python.kinds.mappings import DictKind
 from verifier.symbolic.python.kinds.types import ClassKind
-from verifier.symbolic.python.model import Class, Function
+from verifier.symbolic.python.model import Class, Function, HostType
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.tensors import DType
 from verifier.symbolic.values import ExternalRef, Managed, Opaque, OpaqueOf, Ref
@@ -84,7 +85,7 @@ class UnknownKind(Kind[VM]):
 
     def binary(self, vm: VM, op: str, left: Any, right: object, span: Span) -> object:
         if isinstance(right, Array) and left.harmless:
-            return right
+            return right.alike
         return value_of(left, right)
 
     def reflected(self, vm: VM, op: str, right: Any, left: object, span: Span) -> object:
@@ -115,12 +116,19 @@ class UnknownKind(Kind[VM]):
         return None
 
 
+class ElementTypeKind(DTypeKind):
+    """An element type by its name in a library: a class, as NumPy has them, and no text."""
+
+    def type_of(self, vm: VM, value: Any) -> object:
+        return HostType(type)
+
+
 class NumberKind(BlurredKind):
     """A value that is not followed but for its type."""
 
     def binary(self, vm: VM, op: str, left: Any, right: object, span: Span) -> object:
         if isinstance(right, Array):
-            return right if left.harmless else Opaque(left.reason)
+            return right.alike if left.harmless else Opaque(left.reason)
         return super().binary(vm, op, left, right, span)
 
 
@@ -139,6 +147,8 @@ def unknown_call(vm: VM, call: Call, reason: str) -> object:
     if EXPECTING.search(call.text):
         return raising(vm)
     values = [arg.value for arg in call.args]
+    for value in (*values, *(arg.value for arg in call.keywords.values())):
+        counting.lose(vm, value, call.span, shared=True)
     if len(values) == 1 and not call.keywords and isinstance(values[0], (Function, Class)):
         return values[0]  # a decorator, which is taken to leave what it is given
     return Opaque(because(vm, call) or (f"the result of `{call.text}`" if call.text else reason))
@@ -331,6 +341,7 @@ KINDS: Final[dict[type, Kind[VM]]] = {
     ExternalRef: LibraryKind(),
     Function: LaunchedKind(),
     Class: MadeKind(),
+    DType: ElementTypeKind(),
     DictBox: TableKind(),
     Launcher: LauncherKind(),
     Mark: MarkKind(),

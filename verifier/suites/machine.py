@@ -19,8 +19,10 @@ from verifier.source import ir
 from verifier.source.discovery import KernelEntry
 from verifier.source.ir import Span
 from verifier.source.project import Module
+from verifier.suites.counting import lose
 from verifier.suites.platforms import named_by
 from verifier.suites.reaching import Reaching
+from verifier.suites.values import Array
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr, Sym
 from verifier.symbolic.python.flow import AbortedRunError, Ended, Fault, Frame
@@ -156,6 +158,10 @@ class SuiteVM(VM):
         finally:
             self.deadline = end
 
+    def done(self) -> int:
+        """What it has launched: a program of the host is run for nothing else."""
+        return len(self.found.launches)
+
     # -- launches ------------------------------------------------------------------------
 
     def fork(self, test: Bool, then: Callable[[], _T], other: Callable[[], _T]) -> _T:
@@ -184,7 +190,15 @@ class SuiteVM(VM):
             return tuple(self.joined(test, a, b) for a, b in zip(then, other, strict=True))
         if same(then, other):
             return then
+        if isinstance(then, Array) and isinstance(other, Array) and then.alike == other.alike:
+            return then.alike
         return Opaque(self.because(test))
+
+    def inplace(self, op: str, left: object, right: object, span: Span) -> object:
+        """``left op= right``: an array has other elements then, under all of its names."""
+        found = super().inplace(op, left, right, span)
+        lose(self, left, span)
+        return found
 
     def because(self, value: Bool | Expr) -> str:
         """Why a condition is not decided, or an integer not known."""

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from verifier.hardware import dtypes as dt
+from verifier.suites.counting import counted, total
 from verifier.suites.given import Given, array_of, axes_of, items_of, shape_of, whole
 from verifier.suites.values import Array
 from verifier.symbolic.python.heap import UNBOUND, ListBox
@@ -80,7 +81,7 @@ def _same(given: Given, array: Array, after: int) -> object:
     if isinstance(other, Array):
         shape = broadcast(array.shape, other.shape)
         return None if shape is None else Array(shape, promoted(array.dtype, other.dtype))
-    return array
+    return array.alike
 
 
 for _name, _dtype in (
@@ -124,8 +125,8 @@ def _converted(given: Given, array: Array, after: int) -> object:
             continue
         dtype = given.dtype(position, None)
         if dtype is not None or isinstance(value, Opaque):
-            return Array(array.shape, dtype)
-    return array
+            return counted(given.vm, Array(array.shape, dtype))
+    return array.alike
 
 
 @_named("type_as", alone=True)
@@ -139,7 +140,7 @@ def _view(given: Given, array: Array, after: int) -> object:
     """A view as another type, or (torch) of another shape."""
     dtype = given.dtype(after, None)
     if given.value(after) is UNBOUND and dtype is None:
-        return array
+        return array.alike
     if dtype is None or whole(given.vm, given.value(after)) is not None:
         return _reshape(given, array, after)
     if array.dtype is None or not array.shape:
@@ -223,8 +224,16 @@ def _squeeze(given: Given, array: Array, after: int) -> object:
     return Array(tuple(sizes), array.dtype)
 
 
+@_named("sum")
+def _summed(given: Given, array: Array, after: int) -> object:
+    value = given.value(after, "axis", "dim")
+    if value is UNBOUND or value is None:
+        return total(given.vm, array, given.span)
+    return _reduced(given, array, after)
+
+
 @_named(
-    "sum", "mean", "max", "min", "amax", "amin", "prod", "std", "var", "any", "all", "argmax",
+    "mean", "max", "min", "amax", "amin", "prod", "std", "var", "any", "all", "argmax",
     "argmin", "norm", "logsumexp",
 )  # fmt: skip
 def _reduced(given: Given, array: Array, after: int) -> object:
@@ -243,6 +252,11 @@ def _reduced(given: Given, array: Array, after: int) -> object:
 @_named("repeat", "repeat_interleave")
 def _repeat(given: Given, array: Array, after: int) -> object:
     times = given.number(after, "repeats")
+    each = given.value(after, "repeats")
+    if isinstance(each, Array) and len(array.shape) == 1 and array.shape == each.shape:
+        count = total(given.vm, each, given.span)
+        known = count is not None and count.is_const and count.const >= 0
+        return Array((count.const,), array.dtype) if count is not None and known else None
     axis = given.value(after + 1, "axis", "dim")
     if times is None:
         return None

@@ -7,17 +7,24 @@ from dataclasses import dataclass, field
 from msgspec import Struct
 
 from verifier.symbolic.python.model import Class, Function
-from verifier.symbolic.values import ApiRef
+from verifier.symbolic.values import ApiRef, Ref
 
 
 class Array(Struct, frozen=True):
     """An array or tensor of a library, of which the shape and the type are known, but no element.
 
-    ``dtype`` is canonical, None where it is not known.
+    ``dtype`` is canonical, None where it is not known. ``counts`` is where it stands what is known
+    of its elements (:mod:`.counting`), None: nothing is.
     """
 
     shape: tuple[int, ...]
     dtype: str | None
+    counts: Ref | None = None
+
+    @property
+    def alike(self) -> Array:
+        """An array of the same shape and type, and other elements."""
+        return self if self.counts is None else Array(self.shape, self.dtype)
 
 
 class ArrayMethod(Struct, frozen=True):

@@ -144,12 +144,15 @@ class GenericLoop:
                     vm.unfollowed(text, self.loop.span)
                 self._install(forms)
             self.start = vm.heap.fork()
+            done = vm.done()
             outcome = self._once()
             if self.whole:
                 if not self._comes_round(outcome, mark):
                     return
             elif not outcome.alive or outcome.left:
                 self._leaves(outcome, mark, before)
+                return
+            if done is not None and done == vm.done() and self._idle(before, outcome):
                 return
             if self._rather_exact(mark, number):
                 return
@@ -186,6 +189,14 @@ class GenericLoop:
         vm.back_to(mark)
         vm.unsettled.append(mark)
         return False
+
+    def _idle(self, before: Heap, outcome: Outcome) -> bool:
+        """Leave a loop whose trips change nothing but names of their own, if it is one."""
+        carried, local = self._changes(before, self.vm.heap)
+        if carried or self.whole:
+            return False
+        self._finish({}, local, outcome)
+        return True
 
     # -- one trip ------------------------------------------------------------------------
 

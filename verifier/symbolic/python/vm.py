@@ -88,6 +88,11 @@ class VM(Operations):
         """The names of a module of the project."""
         return self.modules[str(module.path)]
 
+    def done(self) -> int | None:
+        """How much it has done that no heap shows, where trips that change nothing need not be run
+        one by one; None: they may have to."""
+        return None
+
     # -- evaluation -------------------------------------------------------------------
 
     def made_before(self, action: Callable[[], object]) -> object:
