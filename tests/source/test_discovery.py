@@ -12,6 +12,7 @@ from verifier.source.discovery import (
     discover,
     kernel_definition,
     kernels,
+    scan,
 )
 from verifier.source.project import Module
 from verifier.source.wrappers import Named
@@ -408,3 +409,55 @@ def test_wrappers_of_other_modules(plant: Plant, tmp_path: Path) -> None:
     )
     found = kernels(project, project.module(tmp_path / "m.py"))
     assert [e.name for e in found] == ["one", "two", "three"]
+
+
+STARTED = """
+import functools
+
+import nki
+import nki.isa as nisa
+import pytest
+from kernels import one as {name}
+
+
+def inside():
+    nisa.barrier()
+    one(x)
+
+
+def test_it_raises(x):
+    one(x, 1)
+
+
+def test_rows(x):
+    with pytest.raises(ValueError):
+        one(x, 2)
+    {call}
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "call", "given"),
+    [
+        ("one", "one(x, [3])", 2),
+        ("one", "one[2](x)", 1),
+        ("renamed", "renamed(x, 3, sizes=[4])", 3),
+        ("one", "again = one\n    again(x)", 1),
+        ("one", "functools.partial(one, 3)(x)", 2),
+        ("one", "nki.jit(one)(x)", 1),
+        ("one", "one.with_schedule([])", 1),
+        ("one", "one = print\n    one(x)", 0),
+        ("one", "other(x)", 0),
+    ],
+)
+def test_starts_of_a_kernel_in_another_file(
+    plant: Plant, tmp_path: Path, name: str, call: str, given: int
+) -> None:
+    kernel = "import nki\n\n\n@nki.jit\ndef one(x, *sizes):\n    return x\n"
+    project = plant({"kernels.py": kernel, "m.py": STARTED.format(name=name, call=call)})
+    module, other = (project.module(tmp_path / file) for file in ("kernels.py", "m.py"))
+    found = scan(project, module, [other])
+    starts = found.starts_of(found.kernels[0])
+    host = [start for start in starts if start.host]
+    assert [len(start.given) for start in host] == ([given] if given else [])
+    assert all(start.path == str(other.path) for start in starts)

@@ -311,7 +311,7 @@ def _key(unit: Unit, own: tuple[int, int], request: report.FileRequest) -> str:
         unit.api,
         unit.target.name,
         unit.by_default,
-        [ast.unparse(start.call) for start in unit.starts if start.host],
+        [(s.path, s.call.lineno, s.call.col_offset, ast.unparse(s.call)) for s in unit.starts],
         "" if unit.contract is None else text_of(unit.contract),
         # what the generation has no longer is judged wherever it is imported
         sorted({dotted(b) for b in module.bindings.values() if b.kind.imports}),

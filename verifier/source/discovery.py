@@ -82,8 +82,8 @@ class Scanned(Struct, frozen=True):
     kernel calls, as far as it is seen (of no dialect where the names that they use are all that
     says what they are for), ``inside`` the methods, nested functions and lambdas of which the same
     holds, ``device`` the qualified names of what calls a kernel API, ``helpers`` the decorated ones
-    that are no entry points because kernels call them. ``starts`` are the calls in the module that
-    start kernels.
+    that are no entry points because kernels call them. ``starts`` are the calls in it and in
+    ``others`` that start its kernels.
     """
 
     module: Module
@@ -95,7 +95,7 @@ class Scanned(Struct, frozen=True):
     starts: tuple[Start, ...] = ()
 
     def starts_of(self, entry: KernelEntry) -> tuple[Start, ...]:
-        """The calls in the module that start a kernel."""
+        """The calls that start a kernel."""
         place = (str(entry.path), entry.line)
         return tuple(start for start in self.starts if start.place == place)
 
@@ -155,8 +155,6 @@ def scan(
     unreached = [_entry(module, functions[unit], dialect, How.UNREACHED) for unit in rest]
     device = {name for site in sites if site.device for name in (site.caller[1], site.within)}
     known |= {e.name for e in found.values()}
-    on_device = known | {site.within for site in sites if site.device}
-    on_device |= {name for file, name in wrapped if file == str(module.path)}
     inside = [e for e in visitor.inside(dialect, come_to, others) if e.name not in known]
     return Scanned(
         module,
@@ -165,7 +163,31 @@ def scan(
         tuple(sorted(inside, key=_place)) if dialect else (),
         frozenset(device),
         tuple(sorted(judged_there, key=lambda helper: _place(helper.entry))),
-        tuple(visitor.starts(entries, on_device)),
+        _starts(visitors, entries, wrapped, sites),
+    )
+
+
+def _starts(
+    visitors: Sequence[_Visitor],
+    kernels: Iterable[KernelEntry],
+    wrapped: Iterable[Unit],
+    sites: Iterable[CallSite],
+) -> tuple[Start, ...]:
+    """The calls in some modules that start ``kernels``."""
+    names = {entry.name.rpartition(".")[2] for entry in kernels if not entry.error}
+    decorated = {(str(e.path), e.line) for each in visitors for e in each.decorated}
+    device: dict[str, set[str]] = {}
+    for file, name in wrapped:
+        device.setdefault(file, set()).add(name)
+    for each in visitors:
+        device.setdefault(str(each.module.path), set()).update(e.name for e in each.decorated)
+    for site in sites:
+        if site.device:
+            device.setdefault(site.caller[0], set()).add(site.within)
+    return tuple(
+        start
+        for each in visitors
+        for start in each.starts(names, decorated, device[str(each.module.path)])
     )
 
 
@@ -517,12 +539,15 @@ class _Visitor:
                 if target is not None:
                     yield CallSite(caller, (str(target[0].path), target[1].name), launched)
 
-    def starts(self, kernels: Iterable[KernelEntry], device: Collection[str]) -> Iterator[Start]:
+    def starts(
+        self,
+        kernels: Collection[str],
+        decorated: Collection[tuple[str, int]],
+        device: Collection[str],
+    ) -> Iterator[Start]:
         """The calls that start ``kernels``; ``device``: functions that run on a device."""
-        names = {entry.name.rpartition(".")[2] for entry in kernels if not entry.error}
-        decorated = {(str(entry.path), entry.line) for entry in self.decorated}
-        finder = Finder(self._names, self._defined, self._assigned, names, decorated)
-        return finder.starts(self._calls if names else (), device)
+        finder = Finder(self._names, self._defined, self._assigned, kernels, decorated)
+        return finder.starts(self._calls if kernels else (), device)
 
     def inside(
         self, dialect: str, come_to: Collection[Unit], others: Iterable[Module]

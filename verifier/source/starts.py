@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from verifier.source import nodes
 from verifier.source.launches import expects
-from verifier.source.meanings import Alias, Imported, Local, Scope, meaning_of
+from verifier.source.meanings import FUNCTIONS, Alias, Imported, Local, Scope, meaning_of
 from verifier.source.project import Module
 from verifier.source.wrappers import Names
 
@@ -200,6 +200,8 @@ def _expected_to_fail(statements: Iterable[ast.stmt]) -> set[ast.AST]:
                 found.add(node)
         elif isinstance(node, (ast.With, ast.AsyncWith)):
             fails = fails or any(expects(item.context_expr) for item in node.items)
+        elif isinstance(node, FUNCTIONS):
+            fails = fails or any(map(expects, (ast.Name(node.name), *node.decorator_list)))
         stack.extend((child, fails) for child in nodes.below(node))
     return found
 
