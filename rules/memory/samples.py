@@ -50,20 +50,29 @@ def missed(trace: Trace, storage: Storage, writes: Sequence[Access], path: Seque
     """That the input is not a certain one, of which a count of the elements that are written shows
     that some are not; TRUE: none is found."""
     found = counted.listed(writes, path)
-    if found is None:
-        return E.TRUE
-    every, named = found
+    return E.TRUE if found is None else missed_by(trace, storage.shape, *found, path)
+
+
+def missed_by(
+    trace: Trace,
+    shape: Sequence[Expr],
+    every: Sequence[counted.Writing],
+    named: Iterable[E.Sym],
+    path: Sequence[Bool],
+) -> Bool:
+    """As :func:`missed`, of the units of a shape; ``named``: the symbols that writes hang on."""
+    named = list(named)
     demands = [item.condition for item in trace.assumptions]
     put = _equal(demands)
     first = E.Substitution({loop.symbol: E.const(0) for loop in trace.grid})
     rest = [first.bool(put.bool(demand)) for demand in (*demands, *path)]
-    shape = [put.expr(extent) for extent in storage.shape]
+    shape = [put.expr(extent) for extent in shape]
     given = [put.expr(E.from_atom(symbol)) for symbol in named]
     terms: list[Expr | Bool] = [*rest, *shape, *given]
     free = list(dict.fromkeys(symbol for term in terms for symbol in term.free()))
     if any(symbol.origin not in E.GIVEN for symbol in free) or any(t.variables() for t in rest):
         return E.TRUE
-    for values in _values(free, (), _FEW):
+    for values in _values(free, (), (*_FEW, *_bounds(rest))):
         if all(_true(fact, values) for fact in rest):
             numbers = {symbol: E.const(int(values[symbol.name])) for symbol in free}
             by = E.Substitution(numbers)
@@ -155,6 +164,18 @@ def _own(condition: Bool) -> Iterator[int]:
     quotients = (term for term in E.walk(condition) if isinstance(term, E.Div))
     own = {quotient.den.const for quotient in quotients if quotient.den.is_const}
     yield from sorted(own - {*_SIZES})[:_MOST]
+
+
+def _bounds(demands: Iterable[Bool]) -> Iterator[int]:
+    """The smallest sizes that are demanded, and those behind them."""
+    found: set[int] = set()
+    for fact in (part for demand in demands for part in conjuncts(demand)):
+        if fact.kind is E.BoolKind.LE and fact.expr is not None and len(fact.free()) == 1:
+            at = E.from_atom(fact.free()[0])
+            least = fact.expr + at
+            found.update({least.const} if least.is_const and least.const > 0 else ())
+    for size in sorted(found)[:_MOST]:
+        yield from range(size, size + len(_PLACES))
 
 
 def _values(

@@ -10,13 +10,14 @@ from msgspec import Struct
 
 from rules.memory import counted
 from rules.memory.counted import Grid, Writing, number
+from rules.memory.samples import missed_by
 from rules.tpu import kit
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.lanes import AXES, SystemTensor
 from verifier.symbolic.memory.known import Known
 from verifier.symbolic.tensors import Axis, Loop, Storage, View
-from verifier.symbolic.trace import Operation
+from verifier.symbolic.trace import Operation, Trace
 from verifier.symbolic.views.common import product
 
 _UNFIT: Final = "it is not written in rows of the shape that the contract declares"
@@ -291,13 +292,7 @@ def first_missing(
     total = size.const
     for extent in extents:
         total *= extent
-    at = counted.first_missing(
-        total,
-        (
-            Writing(op.loops, tuple(fact for fact in op.path if fact not in path), _bytes(tensor))
-            for op, tensor in writes
-        ),
-    )
+    at = counted.first_missing(total, _writings(writes, path))
     if at is None or at == total:
         return None if at is None else ()
     at //= size.const
@@ -306,6 +301,34 @@ def first_missing(
         at, coord = divmod(at, extent)
         coords.append(coord)
     return tuple(reversed(coords))
+
+
+def _writings(
+    writes: Sequence[tuple[Operation, SystemTensor]], path: Sequence[Bool]
+) -> Iterator[Writing]:
+    for op, tensor in writes:
+        facts = tuple(fact for fact in op.path if fact not in path)
+        yield Writing(op.loops, facts, _bytes(tensor))
+
+
+def missed(
+    trace: Trace,
+    storage: Storage,
+    writes: Sequence[tuple[Operation, SystemTensor]],
+    path: Sequence[Bool],
+) -> Bool:
+    """That the input is not a certain one, for which a count of bytes shows that some are not
+    written; TRUE: none is found."""
+    named: dict[E.Sym, None] = {}
+    for op, tensor in writes:
+        own = {loop.symbol for loop in op.loops}
+        terms: list[Expr | Bool] = [tensor.address.offset, *tensor.shape, *tensor.strides, *op.path]
+        terms += [loop.trips for loop in op.loops]
+        named.update(
+            (symbol, None) for term in terms for symbol in term.free() if symbol not in own
+        )
+    every = list(_writings(writes, path))
+    return missed_by(trace, (*storage.shape, storage.dtype.itemsize), every, named, path)
 
 
 def _bytes(tensor: SystemTensor) -> Callable[[E.Substitution], Grid]:
@@ -321,4 +344,4 @@ def _bytes(tensor: SystemTensor) -> Callable[[E.Substitution], Grid]:
     return grid
 
 
-__all__ = ["Frame", "Placed", "element", "first_missing", "frames", "indices", "placed"]
+__all__ = ["Frame", "Placed", "element", "first_missing", "frames", "indices", "missed", "placed"]

@@ -203,6 +203,9 @@ def _covered(trace: Trace, storage: Storage, writes: list[_Moved], path: tuple[B
     if found.predicate is not E.TRUE and not reason and trace.unmodelled:
         reason = trace.unmodelled[0].may(f"may write `{name}`")
     store = writes[-1]
+    required = E.TRUE
+    if found.reason and not trace.unmodelled:
+        required = buffers.missed(trace, storage, pairs, path)
     return replace(
         _written(name, kit.span_of(store.operation, store.touch.role)),
         predicate=found.predicate,
@@ -211,6 +214,7 @@ def _covered(trace: Trace, storage: Storage, writes: list[_Moved], path: tuple[B
         notes=(Note(storage.span, f"`{name}` is a parameter"),),
         exact=not reason,
         reason=reason,
+        required=required,
         path=path,
         order=last,
     )

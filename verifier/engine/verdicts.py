@@ -20,7 +20,7 @@ from verifier.solver.query import Answer, AnswerKind, Model, Query, Tier
 from verifier.solver.solver import Solver
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
-from verifier.symbolic.expr import Bool, Sym
+from verifier.symbolic.expr import Bool, Expr, Sym
 from verifier.symbolic.pretty import pretty
 from verifier.symbolic.python.entry import Run
 from verifier.symbolic.trace import LATE, SAID, Assumption, AssumptionKind, LedgerKind
@@ -204,6 +204,16 @@ def _without_advice(verdicts: list[Verdict]) -> list[Verdict]:
     ]
 
 
+def _told_by(required: Bool, values: Sequence[tuple[str, Expr]]) -> tuple[tuple[str, Expr], ...]:
+    """The values that a violation tells: not the places of which nothing is demanded."""
+    known = set(required.free())
+    return tuple(
+        (name, value)
+        for name, value in values
+        if all(symbol in known or symbol.origin in E.GIVEN for symbol in value.free())
+    )
+
+
 def _undecided(obligation: Obligation) -> Verdict:
     """The verdict of an obligation for which no time is left."""
     if obligation.check.predicate is E.TRUE:
@@ -385,7 +395,14 @@ class Discharger:
         A condition on the inputs that excludes its violation has to suffice for the predicate.
         """
         check = obligation.check
-        needed = replace(check, predicate=check.required, required=E.TRUE, exact=True, reason="")
+        needed = replace(
+            check,
+            predicate=check.required,
+            required=E.TRUE,
+            values=_told_by(check.required, check.values),
+            exact=True,
+            reason="",
+        )
         found = self._one(replace(obligation, check=needed), set())
         condition = found.precondition
         if condition is None or found.kind is VerdictKind.PROVED:
