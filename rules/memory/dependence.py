@@ -350,7 +350,10 @@ def _own_only(name: str, span: Span, written: Span) -> Check:
         ),
         facts=("NKI-BAR03",),
         notes=(Note(written, "written here"),),
-        help=("call `nisa.core_barrier` before reading what the other core writes",),
+        help=(
+            f"call `nisa.core_barrier(data={name}, ...)` before reading what another core writes: "
+            "a barrier for another tensor does not order these",
+        ),
     )
 
 

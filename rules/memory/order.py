@@ -3,8 +3,9 @@
 Two accesses of one element by different instances, one of which writes, need an order: a barrier
 between them that both instances go through. Instances count the barriers that they have gone
 through: two accesses are ordered exactly when the counts differ (:func:`ordered`). Whether it
-matters which comes first, what they do says (:meth:`Deed.needs_order`). The symbolic check asks
-this of the accesses in the text, the monitor of those of a run.
+matters which comes first, what they do says (:meth:`Deed.needs_order`). A barrier that names a
+tensor is one for the accesses of that tensor: it holds up but the engine that it is on. The
+symbolic check asks this of the accesses in the text, the monitor of those of a run.
 
 An exchange in which each of two cores sends to the other is a barrier, too: neither goes on before
 the other has come. What other exchanges order is not known.
@@ -23,7 +24,7 @@ from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.memory.content import combines, constant, folded, moved
 from verifier.symbolic.memory.events import Deed, Met, Visit
 from verifier.symbolic.memory.index import Access, Index, Uses, tensor
-from verifier.symbolic.tensors import Loop, LoopKind
+from verifier.symbolic.tensors import Loop, LoopKind, Storage
 from verifier.symbolic.trace import Operation, Trace
 
 
@@ -75,6 +76,12 @@ class Barriers(Struct, frozen=True):
         known = not self.unclear
         mine, its = E.const(0), E.const(0)
         for barrier in self.operations:
+            meant = orders(barrier, first.view.storage)
+            if meant is False:
+                continue
+            if meant is None:
+                known = False
+                continue
             before = self._count(barrier, first), self._count(barrier, second)
             if before[0] is None or before[1] is None:
                 known = False
@@ -126,6 +133,16 @@ def waits(operation: Operation) -> bool:
     return operation.instruction is not None and operation.instruction.waits
 
 
+def orders(operation: Operation, storage: Storage) -> bool | None:
+    """Whether the accesses of a tensor are among those that are put in order there."""
+    assert operation.instruction is not None
+    named = operation.instruction.footprint.ordered
+    if not named:
+        return True
+    view = operation.view(named)
+    return None if view is None else view.storage is storage
+
+
 def _exchanges(operation: Operation) -> bool:
     """Whether cores wait for what others send."""
     instruction = operation.instruction
@@ -152,8 +169,9 @@ def behind_barrier(trace: Trace, later: Access, earlier: Access) -> tuple[Copy |
     The last value: whether it may come after it in another instance in ways that this leaves out.
     Without a barrier the two are a race, which is told as one.
     """
-    sure = barriers(trace)
-    found = (*sure, *exchanges(trace))
+    storage = earlier.view.storage
+    found = [op for op in (*barriers(trace), *exchanges(trace)) if orders(op, storage) is not False]
+    sure = [op for op in found if waits(op) and orders(op, storage)]
     if not trace.grid or not found:
         return None, False
     held = {id(condition) for condition in later.path}

@@ -138,6 +138,8 @@ class Steps(Struct):
     #: operands that name other cores: of what does nothing but to wait for them, and of an exchange
     waits: tuple[str, ...]
     joins: tuple[str, ...]
+    #: the operand whose tensor the cores then have in order; empty: all
+    ordered: str
     #: accumulators that outlive it
     accumulators: AccumulatorFile | None
     #: roles of tensors of the caller's: what is read, and what is written

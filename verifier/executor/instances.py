@@ -86,10 +86,11 @@ class Instances(Struct):
     ) -> None:
         """An operation of an instance; ``roles``: what it reads, and what it writes."""
         reads, writes = roles
-        index, waited, adds = instance.index, instance.waited, combines(operation)
+        index, waited, adds = instance.index, instance.waited_for, combines(operation)
         for role in reads:
             if shared(bounds[role].memory) and not (adds and role in writes):
-                visit = Visit(operation.span_of(role), index, waited, _READ)
+                memory = bounds[role].memory
+                visit = Visit(operation.span_of(role), index, waited(memory), _READ)
                 self._come(visit, bounds[role], boxes[role])
         value = self._value(operation, bounds)
         made = self._made(operation, bounds, reads)
@@ -97,7 +98,8 @@ class Instances(Struct):
             memory = bounds[role].memory
             if shared(memory):
                 deed = Deed(True, adds, value, made)
-                self._come(Visit(operation.span, index, waited, deed), bounds[role], boxes[role])
+                visit = Visit(operation.span, index, waited(memory), deed)
+                self._come(visit, bounds[role], boxes[role])
             else:
                 self._contents[memory] = self._next(made, self._held(memory))
             if value is not None and bounds[role].place == memory.template.whole:
@@ -107,7 +109,8 @@ class Instances(Struct):
 
     def postpone(self, origin: Origin, found: Bound, box: Box, instance: Program) -> None:
         """Nobody has written what an instance reads: that is told when all have run."""
-        self._unwritten.append(Unwritten(origin, found.memory, found.place, box, instance.waited))
+        waited = instance.waited_for(found.memory)
+        self._unwritten.append(Unwritten(origin, found.memory, found.place, box, waited))
 
     def finish(self) -> Iterator[Origin]:
         """The reads of what nobody wrote, or only after a barrier that came later."""

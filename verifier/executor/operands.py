@@ -436,6 +436,7 @@ def steps_of(machine: ConcreteMachine, operation: Operation, bounds: dict[str, B
         holds=CONTENTS.index(written(operation)),
         waits=footprint.orders if footprint is not None and not writes else (),
         joins=footprint.orders if footprint is not None and writes else (),
+        ordered=footprint.ordered if footprint is not None else "",
         accumulators=footprint.accumulators if footprint is not None else None,
         taken=tuple(
             role for role in reads if bounds[role].memory.template.kind is StorageKind.INPUT
@@ -467,7 +468,7 @@ def perform(machine: ConcreteMachine, steps: Steps, bounds: dict[str, Bound]) ->
         found = bounds[role]
         found.memory.content.use(found.place)
     if steps.waits:
-        _wait(machine, operation, steps.waits)
+        _wait(machine, steps, bounds)
     _compute(machine, steps, bounds)
     if steps.joins:
         lost = lost or _flow(machine, steps, bounds)
@@ -511,12 +512,14 @@ def _compute(machine: ConcreteMachine, steps: Steps, bounds: dict[str, Bound]) -
         _meaning(name)(steps.operation, Operands(machine, steps, bounds))
 
 
-def _wait(machine: ConcreteMachine, operation: Operation, waits: tuple[str, ...]) -> None:
+def _wait(machine: ConcreteMachine, steps: Steps, bounds: dict[str, Bound]) -> None:
     """Go on when all the cores that the barrier names have come this far."""
-    cores = plain(operation.value(waits[0]))
+    operation = steps.operation
+    cores = plain(operation.value(steps.waits[0]))
     if not isinstance(cores, tuple) or len(cores) < 2:
         return
-    machine.program.waited += 1
+    named = bounds.get(steps.ordered)
+    machine.program.wait(None if named is None else named.memory)
     barrier = machine.state.get("barrier")
     missing = barrier(cores) if callable(barrier) else 0
     if missing:
@@ -550,7 +553,7 @@ def _joined(machine: ConcreteMachine, operation: Operation, joins: tuple[str, ..
     """Two cores that each send to the other have waited for each other."""
     others = {plain(operation.value(role)) for role in joins}
     if len(others) == 1 and not others & {*machine.program.index}:
-        machine.program.waited += 1
+        machine.program.wait(None)
 
 
 def _undefined(machine: ConcreteMachine, steps: Steps, bounds: dict[str, Bound]) -> Flow | None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import CodeType
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from msgspec import Struct
 
@@ -27,6 +28,18 @@ class Program:
     made: int = 0
     #: barriers that it went through, and exchanges with the other core
     waited: int = 0
+    #: those that put accesses of one tensor in order
+    named: WeakKeyDictionary[Memory, int] = field(default_factory=WeakKeyDictionary)
+
+    def wait(self, memory: Memory | None) -> None:
+        """It goes through a barrier; ``memory``: what the accesses are of that this orders."""
+        self.waited += 1
+        if memory is not None:
+            self.named[memory] = self.named.get(memory, 0) + 1
+
+    def waited_for(self, memory: Memory) -> int:
+        """How many of the barriers put the accesses of a tensor in order."""
+        return self.waited - sum(self.named.values()) + self.named.get(memory, 0)
 
 
 class Plan(Struct):

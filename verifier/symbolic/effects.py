@@ -240,6 +240,8 @@ class Footprint(Struct, frozen=True):
     accumulators: AccumulatorFile | None = None
     #: the operands that name the cores whose accesses the call puts in order, if it does
     orders: tuple[str, ...] = ()
+    #: the operand whose tensor these accesses are of; empty: they are of any
+    ordered: str = ""
     #: the operand that lists the indices of loops whose iterations the call folds together, if any
     folds: str = ""
 

@@ -118,7 +118,7 @@ CORE_BARRIER: Final = Instruction(
     roles=(tile("data"),),
     engines=Engines(Engine.GPSIMD),
     needs=(Capability.CORES, ("NKI-BAR01", "NKI-H77")),
-    footprint=Footprint(orders=("cores",)),
+    footprint=Footprint(orders=("cores",), ordered="data"),
     facts=("NKI-BAR02",),
     traits=frozenset({Trait.NO_LANES}),
 )
