@@ -224,10 +224,12 @@ class Seen:
             return False
         if len(self._table.uses(target.storage).writes) > 1:
             return False
-        there, here = (
-            prod((a.size for a in v.axes), start=E.const(1)) for v in (target, access.view)
+        # of an operand that is larger it is not known either which part is taken
+        whole = access.operation.view(access.role) or access.view
+        there, here, given = (
+            prod((a.size for a in v.axes), start=E.const(1)) for v in (target, access.view, whole)
         )
-        return known.decide(E.eq(there, here)) is True
+        return known.decide(E.and_(E.eq(there, here), E.eq(here, given))) is True
 
     def _stored(self, access: Access, fate: Carried | Folded, target: View) -> View | None:
         """A target by the axes of what is copied there; None: it is not known, or an input."""

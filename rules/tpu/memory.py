@@ -369,6 +369,8 @@ def _of_read(
             if kit.same_place(write.tensor, each.write.tensor):
                 continue
             rest = others.update(read, each, write)
+            if rest is not E.TRUE and not sure:
+                rest = E.or_(rest, others.later(read, each, write))
             check = _whole(chip, read, each, write, table.writes, rest)
             yield check, _key(read.tensor, write.tensor)
             alone = None if source is None else others.of_its_own(read, each, write)
@@ -416,6 +418,20 @@ class _Others(Struct, frozen=True):
             if kit.same_place(mine.write.tensor, write.tensor):
                 return E.and_(within, E.not_(replaced)) if alike else E.FALSE
         return E.or_(within, replaced)
+
+    def later(self, read: Use, source: Source, write: Instance) -> Bool:
+        """When a write between these two holds all that is read, and this one replaces or updates
+        that."""
+        between = range(source.write.use.order + 1, write.use.order)
+        if source.age or source.filled is not None or not between:
+            return E.FALSE
+        return E.or_(
+            *(
+                E.and_(*each.write.facts, self.update(read, each, write))
+                for each in _possible(self.chip, read, self.table.writes)
+                if each.write.use.order in between
+            )
+        )
 
     def of_its_own(self, read: Use, source: Source, write: Instance) -> Check | None:
         """What is said of a write to a part of what is read, which something uses by itself as

@@ -186,7 +186,8 @@ def marked(event: Marked, chip: Chip) -> Iterator[Check]:
 def left_open(event: Issued, chip: Chip) -> Iterator[Check]:
     """The parallel section that a run has begun has ended with it."""
     if event.section is not None:
-        yield _goes_on(event.section, E.TRUE, True, event.last.order)
+        last = event.last or event.section
+        yield _goes_on(event.section, E.TRUE, True, last.order)
 
 
 def _goes_on(opened: Operation, active: Bool, stable: bool, order: int) -> Check:
@@ -343,8 +344,9 @@ def begins_and_ends(trace: Trace, chip: Chip) -> Iterable[Check]:
 
 def begun_and_ended(event: Issued, chip: Chip) -> Iterator[Check]:
     """As :func:`begins_and_ends`, of a run."""
-    yield _begins(event.first, E.truth(event.prepared))
-    yield _ends(event.last, E.truth(event.awaited), event.last)
+    if event.first is not None and event.last is not None:
+        yield _begins(event.first, E.truth(event.prepared))
+        yield _ends(event.last, E.truth(event.awaited), event.last)
 
 
 def _begins(first: Operation, holds: Bool) -> Check:

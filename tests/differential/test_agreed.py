@@ -95,6 +95,10 @@ a = nl.ndarray((32, 4), dtype=nl.float16, buffer=nl.shared_hbm)
 nisa.nc_stream_shuffle(dst=a, src=x, shuffle_mask=[255] + [0] * 31)
 return a
 """
+_NO_REGISTERS = """
+a = nl.ndarray((4, 4), dtype=nl.float32, buffer=nl.sbuf)
+nisa.register_load(dst=a, src=nisa.register_alloc())
+"""
 _ITS_OWN_PART_AND_ANOTHER = """
 a = nl.ndarray((72, 9), dtype=nl.float32, buffer=nl.sbuf)
 b = nl.ndarray((8, 8), dtype=nl.float32, buffer=nl.sbuf)
@@ -122,6 +126,7 @@ return out
 @pytest.mark.parametrize(
     ("text", "tensors"),
     [
+        pytest.param(_NO_REGISTERS, {}, id="a register that holds nothing, to what is none"),
         pytest.param(_REFUSED, {"x": ("float16", (32, 4))}, id="what is refused leaves a part"),
         pytest.param(
             _ITS_OWN_PART_AND_ANOTHER, {"x": ("float32", (8, 8))}, id="two reasons, one its own"
@@ -527,4 +532,39 @@ nisa.dma_copy(dst=out, src=a)
 return out
 """
     found = judge(_kernel("0.4", "trn2", text, {"x": ("uint8", (64, 8))}))
+    assert found.problems == ()
+
+
+def test_a_section_without_work_that_never_ends() -> None:
+    found = judge(_kernel(OKK, "bm1684", "okk.initialize()\nokk.parallel_start()\nokk.poll()", {}))
+    assert (found.kind, found.problems) == ("violated", ())
+
+
+def test_which_part_of_a_larger_operand_is_taken_is_not_told() -> None:
+    text = """
+a = pl.make_tensor([1, 2, 2, 100], pl.int32)
+pl.dma.load(a.sub_view([1, 1, 2, 100], [0, 0, 0, 0]), pl.gtensor([1, 1, 2, 100], pl.GLOBAL, x))
+b = pl.make_tensor([1, 2, 1, 100], pl.int32)
+pl.dma.load(b, pl.gtensor([1, 2, 1, 100], pl.GLOBAL, z))
+pl.tiu.bitwise_xor(pl.gtensor([1, 2, 1, 100], pl.GLOBAL, y), a, b)
+"""
+    tensors: Tensors = {"x": ("int32", (1, 1, 2, 100)), "z": ("int32", (1, 2, 1, 100))}
+    tensors["y"] = ("int32", (1, 2, 1, 100))
+    found = judge(_kernel(PPL, "bm1684x", text, tensors))
+    assert (found.kind, found.problems) == ("violated", ())
+
+
+def test_what_may_have_been_written_anew_before() -> None:
+    text = """
+okk.initialize()
+okk.gdma_32bit_cpy_S2L(0, x, okk.dim4(1, n, m, 100), okk.dim4(448, 448, 100, 1), None)
+okk.bdc_relu(0, 0, okk.dim4(1, n, 4, 100), okk.dim4(448, 448, 100, 1), okk.dim4(448, 448, 100, 1))
+okk.gdma_32bit_cpy_S2L(3840, z, okk.dim4(1, 1, 1, 40), None, None)
+okk.gdma_32bit_cpy_L2S(y, 0, okk.dim4(1, n, m, 100), None, okk.dim4(448, 448, 100, 1))
+okk.poll()
+"""
+    sizes = (("n", 129), ("m", 1))
+    buffers = (("x", 12900), ("z", 40), ("y", 12900))
+    inputs = sizes + tuple((name, Shaped("float32", (size,))) for name, size in buffers)
+    found = judge(Kernel(OKK, "bm1684", tuple(text.strip().splitlines()), inputs, symbolic=True))
     assert found.problems == ()

@@ -97,9 +97,9 @@ class Progress:
 
     def tell(self) -> None:
         """The run is over."""
-        first, last = self._first, self._last
-        if first is not None and last is not None:
-            self._meet(Issued(first, last, self._prepared, self._awaited, self.section))
+        if self._first is not None or self.section is not None:
+            found = Issued(self._first, self._last, self._prepared, self._awaited, self.section)
+            self._meet(found)
 
 
 class Stores:

@@ -275,8 +275,9 @@ def _register_move(ref: ApiRef, args: tuple[Any, ...], keywords: dict[str, Any])
 def _register_load(ref: ApiRef, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     _judged(ref, args, keywords)
     dst, src = _operands(args, keywords, "dst", "src")
+    found = _number(src) if isinstance(dst, RegisterProxy) or isinstance(src, RegisterProxy) else 0
     if isinstance(dst, RegisterProxy):  # else it was judged to be none
-        dst.number = _number(src)
+        dst.number = found
     return Harmless("register_load")
 
 

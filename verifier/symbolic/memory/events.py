@@ -374,13 +374,13 @@ class Marked(Struct, frozen=True):
 class Issued(Struct, frozen=True):
     """The work that a run has given to the engines of a TPU, when it is over.
 
-    ``first``, ``last``: of all of it. ``prepared``: the device was initialised before the first;
-    ``awaited``: something waited after the last. ``section``: the call that has begun a parallel
-    section that goes on.
+    ``first``, ``last``: of all of it, if there is any. ``prepared``: the device was initialised
+    before the first; ``awaited``: something waited after the last. ``section``: the call that has
+    begun a parallel section that goes on.
     """
 
-    first: Operation
-    last: Operation
+    first: Operation | None
+    last: Operation | None
     prepared: bool
     awaited: bool
     section: Operation | None
