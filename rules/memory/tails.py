@@ -161,7 +161,7 @@ def _early(read: Access, along: Along) -> Loop | None:
         if not blocks or not along.last[1]:
             continue
         further = along.further(loop)
-        if any(further.complete(each) for each in blocks):
+        if any(further.always_complete(each) for each in blocks):
             return loop
     return None
 
@@ -295,7 +295,9 @@ def _tiling(read: Access, flat: Access, along: Along) -> _Tiling | None:
         whole = E.or_(*(whole for _, whole in found))
         rounding = (loop for loop in walking if filling.quotient in quotients([loop.trips]))
         walk = next(rounding, walking[0])
-        given = others if whole is TRUE else (*others, whole)
+        # a parameter may say how much is meant; a number that limits it leaves the rest out
+        by_numbers = set(whole.free()) <= set(along.extent.free())
+        given = others if by_numbers else (*others, whole)
         complete = any(along.complete(f) for f, _ in found)
         return _Tiling(read, walk, filling.quotient, complete, given)
     if along.falls_short_of_a_step(flat):

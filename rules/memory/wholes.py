@@ -31,6 +31,8 @@ from verifier.symbolic.views.common import conjuncts, limited
 
 #: tiles that fill a dimension, where formulas alone do not say whether all of it is read
 _TILES: Final = (2, 3, 4, 6, 12)
+#: so many of these show it
+_SHOWN: Final = 2
 #: sizes and values that nothing else settles, in these cases
 _OTHERS: Final = (2, 3)
 #: indices of a dimension that are looked at, at most
@@ -282,6 +284,11 @@ class Along:
         """Whether all of the dimension is read where tiles fill it, as far as samples show."""
         return self._shown(filling, last=False)
 
+    def always_complete(self, filling: Filling) -> bool:
+        """As :meth:`complete`, however many tiles there are, and whatever parameters say."""
+        found = [self._sampled(filling, tiles, False) for tiles in _TILES]
+        return found.count(True) >= _SHOWN and False not in found
+
     def falls_short_of_a_step(self, read: Access) -> bool:
         """Whether reads on plain numbers end less than a step of a walk before the dimension.
 
@@ -309,13 +316,18 @@ class Along:
     def _shown(self, filling: Filling, *, last: bool) -> bool:
         """Whether two samples show it; the others need no look then."""
         shown = (tiles for tiles in _TILES if self._sampled(filling, tiles, last))
-        return len(list(islice(shown, 2))) == 2
+        return len(list(islice(shown, _SHOWN))) == _SHOWN
 
-    def _sampled(self, filling: Filling, tiles: int, last: bool) -> bool:
-        return all(self._sample(filling, tiles, other, last) for other in _OTHERS)
+    def _sampled(self, filling: Filling, tiles: int, last: bool) -> bool | None:
+        for other in _OTHERS:
+            found = self._sample(filling, tiles, other, last)
+            if not found:
+                return found
+        return True
 
-    def _sample(self, filling: Filling, tiles: int, other: int, last: bool) -> bool:
-        """Whether a dimension that so many tiles fill is read, or its last index."""
+    def _sample(self, filling: Filling, tiles: int, other: int, last: bool) -> bool | None:
+        """Whether a dimension that so many tiles fill is read, or its last index; None: there is
+        none of that size."""
         formula, symbol = self.everywhere[0], self._symbol
         free = {*formula.free(), *self.extent.free(), *filling.quotient.num.free()}
         free |= {*filling.quotient.den.free()} - {symbol, filling.symbol}
@@ -323,11 +335,11 @@ class Along:
         put = E.Substitution({**values})
         size = filling.size(E.const(tiles), put)
         if size is None or not size.is_const or size.const != _within(filling.symbol, size.const):
-            return False
+            return None
         put = E.Substitution({**values, filling.symbol: size})
         extent, formula = put.expr(self.extent), put.bool(formula)
         if not extent.is_const or extent.const < 1:
-            return False
+            return None
         looked = range(extent.const - 1, extent.const - 2 if last else -1, -1)
         return all(_holds(formula, symbol, index) for index in _spread(looked))
 

@@ -35,10 +35,10 @@ def test_two_samples_that_show_a_whole_dimension_are_enough(
     met: list[Along] = []  # alive, so that none has the number of another one
     sampled = Along._sampled
 
-    def counted(along: Along, filling: Filling, tiles: int, last: bool) -> bool:
+    def counted(along: Along, filling: Filling, tiles: int, last: bool) -> bool | None:
         found = sampled(along, filling, tiles, last)
         met.append(along)
-        shown[id(along), last] += found
+        shown[id(along), last] += bool(found)
         return found
 
     monkeypatch.setattr(Along, "_sampled", counted)
