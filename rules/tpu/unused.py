@@ -9,14 +9,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise, product
 
+from msgspec.structs import replace
+
 from rules.tpu import flow, kit
 from rules.tpu.flow import Use
 from rules.tpu.kit import function, words
 from rules.tpu.results import Results
+from rules.tpu.unfinished import Unfinished, Where, unfinished
 from rules.tpu.useless import useless
 from verifier.symbolic import expr as E
-from verifier.symbolic.checks import Check
+from verifier.symbolic.checks import Check, Note
 from verifier.symbolic.lanes import LocalTensor, SystemTensor
+from verifier.symbolic.memory.lives import exclusive
 from verifier.symbolic.trace import Operation, Trace
 
 
@@ -40,11 +44,16 @@ def unused(trace: Trace, results: Results, *, run: bool = False) -> Iterator[Che
             for a, b in pairwise(writes)
         )
 
-    for op in useless(operations, _Finds(results), stores, set(made), in_place):
+    flow_ = _Flow(results)
+    lost = list(useless(operations, flow_.finds, stores, set(made), in_place))
+    for op in lost:
         yield _told(made[id(op)])
+    if not lost:
+        for found in unfinished(operations, flow_, stores, set(made)):
+            yield _last_lost(made[id(found.adds)], found)
 
 
-class _Finds:
+class _Flow:
     """Whether one operation may read what another one leaves: each two are asked once."""
 
     def __init__(self, results: Results) -> None:
@@ -54,7 +63,8 @@ class _Finds:
         self._last: dict[int, Use | None] = {}
         self._found: dict[tuple[int, int], bool] = {}
 
-    def __call__(self, one: Operation, other: Operation) -> bool:
+    def finds(self, one: Operation, other: Operation) -> bool:
+        """Whether the second may read what the first leaves, in whichever rounds they are."""
         key = id(one), id(other)
         if key not in self._found:
             pairs = product(self._writes.get(id(one), ()), self._reads.get(id(other), ()))
@@ -64,13 +74,91 @@ class _Finds:
     def _may_find(self, write: Use, read: Use) -> bool:
         """Whether a read may find something of a write, in whichever rounds they are."""
         results = self._results
-        if id(read) not in self._last:
-            self._last[id(read)] = _last(results, read)
-        last = self._last[id(read)]
-        if last is not None and write.order < last.order and not results.repeats(write, last):
+        if self._replaced(write, read):
             return False
         before = flow.earlier(write, read, 0, results.unordered(write.operation, read.operation))
         return any(not results.apart(read, each) for each in before)
+
+    def _filled(self, read: Use) -> Use | None:
+        if id(read) not in self._last:
+            self._last[id(read)] = _last(self._results, read)
+        return self._last[id(read)]
+
+    def _replaced(self, write: Use, read: Use) -> bool:
+        last = self._filled(read)
+        return (
+            last is not None and write.order < last.order and not self._results.repeats(write, last)
+        )
+
+    def _pairs(self, one: Operation, other: Operation) -> Iterator[tuple[Use, Use]]:
+        return product(self._writes.get(id(one), ()), self._reads.get(id(other), ()))
+
+    def at_last(self, one: Operation, other: Operation, depth: int, put: E.Substitution) -> bool:
+        """Whether the second may read what the first leaves in the last round of its loops from
+        ``depth`` on."""
+        return any(self._at_last(a, b, depth, put) for a, b in self._pairs(one, other))
+
+    def _at_last(self, write: Use, read: Use, depth: int, put: E.Substitution) -> bool:
+        results = self._results
+        common = flow.shared(write.loops, read.loops)
+        if any(self._from_before(write, read, level) for level in range(min(common, depth))):
+            return True
+        if self._replaced(write, read) or exclusive(write.path, read.path):
+            return False
+        if common <= depth:
+            found = flow.anywhere(read, common) if read.order > write.order else None
+        elif common == depth + 1 and read.order < write.order:
+            return False
+        else:
+            found = flow.at(read, put)
+        return found is not None and not results.apart(write, found)
+
+    def carries(self, one: Operation, other: Operation, depth: int) -> bool:
+        """Whether the second may find what the first has left in an earlier round of a loop."""
+        return any(self._from_before(a, b, depth) for a, b in self._pairs(one, other))
+
+    def _from_before(self, write: Use, read: Use, level: int) -> bool:
+        if flow.shared(write.loops, read.loops) <= level:
+            return False
+        last = self._filled(read)
+        if (last is not None and len(last.loops) > level) or self._begun(read, level):
+            return False
+        found = flow.anywhere(read, level)
+        return found is not None and not self._results.apart(write, found)
+
+    def _begun(self, read: Use, level: int) -> bool:
+        """Whether the first rounds of the loops in a round of one fill all that is read there."""
+        first = E.Substitution({loop.symbol: E.const(0) for loop in read.loops[level + 1 :]})
+        if not any(first.bool(fact) is E.FALSE for fact in read.path):
+            return False
+        held = {id(E.TRUE), *map(id, read.path)}
+        return any(
+            len(write.loops) > level
+            and write.loops == read.loops[: len(write.loops)]
+            and all(id(first.bool(fact)) in held for fact in write.path)
+            and kit.fills_all(self._results.chip, kit.moved(write.tensor, first), read.tensor)
+            for write in self._results.table.writes
+        )
+
+    def taken(self, op: Operation) -> Where | None:
+        """The part of an input that it takes, if it is a load."""
+        reads = [t for t in op.touches if t.reads]
+        if len(reads) != 1 or not isinstance(reads[0].tensor, SystemTensor):
+            return None
+        tensor = reads[0].tensor
+        where = (tensor.address.offset, *tensor.shape, *tensor.strides)
+        return id(tensor.address.storage), where
+
+    def left(self, op: Operation) -> Sequence[Where]:
+        """The places that it writes."""
+        out: list[Where] = []
+        for tensor in (touch.tensor for touch in op.touches if touch.writes):
+            terms = (*tensor.shape, *tensor.strides)
+            if isinstance(tensor, SystemTensor):
+                out.append((id(tensor.address.storage), (tensor.address.offset, *terms)))
+            else:
+                out.append((0, (tensor.address, *terms)))
+        return out
 
 
 def _by_operation(uses: Iterable[Use]) -> dict[int, list[Use]]:
@@ -118,6 +206,20 @@ def _told(write: Use) -> Check:
         help=("use the result, or leave the operation out",),
         path=write.path,
         order=write.order,
+    )
+
+
+def _last_lost(write: Use, found: Unfinished) -> Check:
+    what = f"{words(write.touch.role)} of `{function(write.operation)}`"
+    return replace(
+        _told(write),
+        text=f"what is stored has all that {what} adds up",
+        message=f"{what} goes on with a sum after that was stored for the last time: the last part "
+        "comes to no store",
+        given=found.facts,
+        notes=(Note(found.load.span, "the part is loaded here"),),
+        help=("store the sum behind the last addition",),
+        path=found.path,
     )
 
 

@@ -26,7 +26,7 @@ def useless(
     that the last one is to be no other than they are.
     """
     operations = sorted(operations, key=lambda op: op.order)
-    useful = _useful(operations, finds, stores)
+    useful = hanging(operations, finds, stores)
     by_place: dict[Span, list[tuple[Operation, bool]]] = {}
     for position, op in enumerate(operations):
         if id(op) in judged:
@@ -38,7 +38,7 @@ def useless(
             yield found[0][0]
 
 
-def _useful(operations: Sequence[Operation], finds: Finds, stores: set[int]) -> set[int]:
+def hanging(operations: Sequence[Operation], finds: Finds, stores: set[int]) -> set[int]:
     """The operations that a store hangs on, those included that store."""
     useful, before = set(stores), -1
     while len(useful) != before:
@@ -51,4 +51,4 @@ def _useful(operations: Sequence[Operation], finds: Finds, stores: set[int]) -> 
     return useful
 
 
-__all__ = ["useless"]
+__all__ = ["hanging", "useless"]
