@@ -79,6 +79,8 @@ ARRAYS = {
     "torch.ones(3, 70).to(key)": "_[3, 70]",
     "torch.ones(3, 70).to('cpu').to(device=key)": "float32[3, 70]",
     "np.arange(5).repeat(3).astype(np.int32)": "int32[15]",
+    "np.array([[np.random.RandomState(3).randint(0, 7)]], dtype=np.uint32)": "uint32[1, 1]",
+    "np.array([np.random.choice([-1, 1]), np.random.rand()], np.float32)": "float32[2]",
     "np.broadcast_to(key, (3, 70)).astype(np.int32)": "int32[3, 70]",
     "torch.logsumexp(torch.ones(3, 70), dim=-1).to(torch.bfloat16)": "bfloat16[3]",
 }
@@ -96,6 +98,9 @@ UNKNOWN = [
     "np.ones((int(np.random.rand(3).max()), 5))",
     "np.einsum('ij,jk', np.ones((3, 5)), np.ones((5, 7)))",
     "np.nonzero(np.ones((3, 5)))",
+    "np.ones((np.random.randint(3, 7), 5))",
+    "np.array([np.random.choice([(3, 5), (7, 9)])])",
+    "np.array([np.random.normal(np.ones((3, 5)))])",
 ]
 
 

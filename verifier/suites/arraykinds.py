@@ -8,7 +8,7 @@ from typing import Any, Final
 from verifier.hardware import dtypes as dt
 from verifier.source.ir import Span
 from verifier.suites import counting, creation
-from verifier.suites.given import Given, array_of, because, whole
+from verifier.suites.given import NUMBER, Given, array_of, because, whole
 from verifier.suites.shapes import FUNCTIONS, METHODS, broadcast, product, promoted
 from verifier.suites.values import Array, ArrayFunction, ArrayMethod, RandomSource
 from verifier.symbolic import expr as E
@@ -19,12 +19,10 @@ from verifier.symbolic.python.kind import Kind
 from verifier.symbolic.python.model import HostType
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.tensors import DType
-from verifier.symbolic.values import Opaque, OpaqueOf, SliceValue
+from verifier.symbolic.values import Opaque, SliceValue
 
 #: rows of an array that a loop runs through one by one
 _ROWS: Final = 256
-#: a number that an array holds
-NUMBER: Final = OpaqueOf("a number that an array holds", harmless=True, host=object)
 
 
 class ArrayKind(Kind[VM]):
@@ -251,4 +249,4 @@ KINDS: Final[dict[type, Kind[VM]]] = {
     RandomSource: RandomKind(),
 }
 
-__all__ = ["KINDS", "NUMBER"]
+__all__ = ["KINDS"]

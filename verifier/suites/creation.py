@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Collection
 from typing import Final
 
-from verifier.suites.given import Given, array_of, items_of
+from verifier.suites.given import NUMBER, Given, array_of, items_of
 from verifier.suites.shapes import FUNCTIONS, joined
 from verifier.suites.values import Array, ArrayFunction
 from verifier.symbolic.machine import Arg, Call
@@ -124,7 +124,9 @@ def _described(given: Given, library: str) -> object | None:
 def _of_sizes(given: Given, library: str) -> object | None:
     if given.value(-1, "size") is not UNBOUND:
         return _made(given.shape(-1, "size"), given.dtype(-1, _float(library)))
-    return _made(given.sizes(0), given.dtype(-1, _float(library))) if given.call.args else None
+    if not given.call.args:
+        return NUMBER if library == "random" else None
+    return _made(given.sizes(0), given.dtype(-1, _float(library)))
 
 
 @_named("full")
@@ -224,10 +226,13 @@ def _joined(given: Given, library: str) -> object | None:
 
 
 def _drawn(given: Given, name: str) -> object | None:
-    """Numbers that are drawn by ``numpy.random``; a single one is not known."""
+    """Numbers that are drawn by ``numpy.random``, or a single one."""
     value = given.value(_DRAWN[name], "size")
     if value is UNBOUND or value is None:
-        return None
+        most = 1 if name == "choice" else 0  # one of a row of numbers
+        bounds = [array_of(given.vm, arg.value, given.span) for arg in given.call.args]
+        plain = all(one is not None and len(one.shape) <= most for one in bounds)
+        return NUMBER if plain and not given.call.keywords else None
     dtype = "int64" if name in _WHOLE else "float64"
     if name == "choice":
         source = array_of(given.vm, given.value(0, "a"), given.span)

@@ -15,10 +15,13 @@ from verifier.symbolic.python.heap import UNBOUND, ListBox
 from verifier.symbolic.python.model import HostType
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.tensors import DType
-from verifier.symbolic.values import Opaque
+from verifier.symbolic.values import Opaque, OpaqueOf
 
 #: what Python's own types are as types of elements
 _HOST_TYPES = {float: "float64", int: "int64", bool: "bool_"}
+
+#: a number that is not known: what an array holds, or what is drawn
+NUMBER: Final = OpaqueOf("a number that an array holds", harmless=True, host=object)
 
 #: values in arguments that are looked at for why something is not known
 _LOOKED_AT: Final = 64
@@ -137,6 +140,8 @@ def array_of(vm: VM, value: object, span: Span) -> Array | None:
     """An array, or nested lists of numbers as one."""
     if isinstance(value, Array):
         return value
+    if value == NUMBER:
+        return Array((), None)
     held = to_host(vm, value)
     if isinstance(held, bool):
         return Array((), "bool_")
