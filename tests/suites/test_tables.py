@@ -411,6 +411,11 @@ TARGETS = {
     ),
     "made-before": ("", "device.compile(copied, platform='trn3')(x)", " on trn3"),
     "grid-after": ("", "device.compile(copied, platform='trn3')[2](x)", "[2] on trn3"),
+    "programs": ("", "device.run(copied, x, lnc=2)", "[2] "),
+    "programs-in-an-object": (
+        "", "device.run(Options(copied, {'source': x}, Chip.THREE, 1))", "[1] on trn3"
+    ),
+    "programs-and-a-grid": ("", "device.run(copied[2], x, logical_nc_config=1)", "[2] "),
     "nothing": ("@pytest.mark.slow\n", "device.run(copied, x, mode='fast')", ""),
     "skipped-if": (
         "@pytest.mark.skipif(platform.find() != 'trn3', reason='new')\n", "copied(x)", " on trn3"
@@ -445,12 +450,12 @@ class Options:
     kernel: object
     inputs: dict
     chip: Chip
+    logical_nc_config: int = None
 
 {marks}def test_it(device, k=1):
     x = np.zeros((3, 70), dtype=nl.bfloat16)
     {launch}
 """
-    grid = said.partition(" ")[0]
-    assert contracts(HEAD + text) == [
-        f"copied{grid}(source: bfloat16[3, 70]){said.removeprefix(grid)}"
-    ]
+    grid, _, targets = said.partition(" ")
+    targets = f" {targets}" if targets else ""
+    assert contracts(HEAD + text) == [f"copied{grid}(source: bfloat16[3, 70]){targets}"]

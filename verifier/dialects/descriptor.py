@@ -133,6 +133,8 @@ class DialectDescriptor(Struct, frozen=True, kw_only=True):
     launches: Launches = _launches_well
     #: the keyword of the decorator that names a target
     target_keyword: str = ""
+    #: what frameworks call the number of a launch's programs that they are given with a kernel
+    programs: frozenset[str] = frozenset()
     #: the modules that have the dtypes and memories
     language: tuple[str, ...] = ()
     #: whether a generation has a value by its canonical name, ``language.float8_e8m0fnu``

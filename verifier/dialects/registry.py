@@ -68,6 +68,7 @@ DIALECTS: Final[Mapping[str, DialectDescriptor]] = {
             device_calls=device_calls,
             launches=nki_launches.problems,
             target_keyword="platform_target",
+            programs=frozenset({"logical_nc_config", "lnc"}),  # NKI-L61
             language=("nki.language", "neuronxcc.nki.language"),
             has_value=nki_names.value_in,
         ),

@@ -12,7 +12,9 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from verifier.dialects.registry import DIALECTS
 from verifier.source import ir
+from verifier.suites.given import whole
 from verifier.suites.machine import Launched, Refused, SuiteVM
 from verifier.suites.platforms import named_among
 from verifier.suites.values import Array, Launcher
@@ -154,19 +156,34 @@ def _record(vm: SuiteVM, kernel: Launcher, bound: dict[str, object] | None, call
 
 def _launched(vm: SuiteVM, kernel: Launcher, bound: Mapping[str, object], call: Call) -> Launched:
     targets = _targets(vm, call) or kernel.targets
-    return Launched(kernel.function, kernel.grid, bound, call.span, targets, vm.path)
+    grid = _programs(vm, kernel, call) if kernel.grid is None else kernel.grid
+    return Launched(kernel.function, grid, bound, call.span, targets, vm.path)
+
+
+def _programs(vm: SuiteVM, kernel: Launcher, call: Call) -> tuple[object, ...] | None:
+    """The grid that something says which is given with a kernel, not to it; None: nothing does."""
+    entry = vm.kernel_of(kernel.function, given=True)
+    names = DIALECTS[entry.dialect].programs if entry is not None else frozenset()
+    if not names.isdisjoint(p.name for p in kernel.function.definition.params):
+        return None
+    held = [*_values(call.keywords).items()]
+    for value in [arg.value for arg in call.args] + [value for _, value in held]:
+        held += _attributes(vm, value, _DEPTH)
+    found = {whole(vm, value) for name, value in held if name in names}
+    count = found.pop() if len(found) == 1 else None
+    return None if count is None or count < 1 else (E.const(count),)
 
 
 def _targets(vm: SuiteVM, call: Call) -> frozenset[str]:
     """The targets that the arguments of a call name, or objects among them."""
     given = [arg.value for arg in (*call.args, *call.keywords.values())]
-    held = [part for value in given for part in _attributes(vm, value, _DEPTH)]
+    held = [part for value in given for _, part in _attributes(vm, value, _DEPTH)]
     return named_among(vm, (*given, *held), call.span)
 
 
 def _in_object(vm: SuiteVM, call: Call, ref: Ref) -> bool:
     """Whether an object that is given away has a kernel and its arguments in it."""
-    parts = list(_attributes(vm, ref, _DEPTH))
+    parts = [part for _, part in _attributes(vm, ref, _DEPTH)]
     kernels = [kernel for part in parts if (kernel := _kernel(vm, part)) is not None]
     if len({id(kernel.function) for kernel in kernels}) != 1:
         return False
@@ -191,14 +208,14 @@ def _made_later(vm: SuiteVM, parts: Sequence[object], call: Call) -> Iterator[ob
                 vm.found.failures.clear()
 
 
-def _attributes(vm: SuiteVM, value: object, depth: int) -> Iterator[object]:
-    """What the attributes of an object hold, and those of objects in them."""
+def _attributes(vm: SuiteVM, value: object, depth: int) -> Iterator[tuple[str, object]]:
+    """What the attributes of an object hold, by name, and those of objects in them."""
     box = vm.box(value)
     if not isinstance(box, ObjectBox) or depth == 0:
         return
-    for item in box.attributes.values():
+    for name, item in box.attributes.items():
         held = vm.settled(item)
-        yield held
+        yield name, held
         yield from _attributes(vm, held, depth - 1)
 
 
