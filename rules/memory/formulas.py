@@ -15,7 +15,7 @@ from verifier.symbolic.memory.index import Access
 from verifier.symbolic.memory.known import Known
 from verifier.symbolic.tensors import Axis, Loop, StorageKind, View
 from verifier.symbolic.trace import Trace
-from verifier.symbolic.views.common import conjuncts
+from verifier.symbolic.views.common import conjuncts, numbers_said
 
 #: places along an axis that are looked at one by one
 _NUMBERS = 200
@@ -30,14 +30,7 @@ def pinned(trace: Trace) -> E.Substitution:
 
 def numbers_of(trace: Trace) -> dict[E.Sym, Expr]:
     """The numbers that the kernel demands some sizes to be."""
-    found: dict[E.Sym, Expr] = {}
-    for item in trace.assumptions:
-        for fact in conjuncts(item.condition):
-            if fact.kind is E.BoolKind.EQ and fact.expr is not None and len(fact.expr.terms) == 1:
-                [(atoms, factor)] = fact.expr.terms
-                if len(atoms) == 1 and isinstance(atoms[0], E.Sym) and abs(factor) == 1:
-                    found[atoms[0]] = E.const(-factor * fact.expr.const)
-    return found
+    return numbers_said(item.condition for item in trace.assumptions)
 
 
 class Sizes(Struct, frozen=True):

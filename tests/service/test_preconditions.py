@@ -161,6 +161,43 @@ def test_a_silent_part_makes_an_error() -> None:
 CONTRACT = "# tilelint: contract (src: _[p, f]) where f <= 2000\n"
 
 
+BARRIER = """\
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def swapped(x):
+    pairs, rows, columns = x.shape
+    me, count = nl.program_id(0), nl.num_programs(0)
+    assert pairs == 2 and rows <= 96 and {count}
+    mid = nl.ndarray((2, rows, columns), dtype=x.dtype, buffer=nl.shared_hbm)
+    out = nl.ndarray((2, rows, columns), dtype=x.dtype, buffer=nl.shared_hbm)
+    nisa.dma_copy(dst=mid[me], src=x[me])
+    if columns > 40 * count:
+        nisa.core_barrier(data=mid, cores=(0, 1))
+    nisa.dma_copy(dst=out[me], src=mid[1 - me])
+    return out
+"""
+
+
+@pytest.mark.parametrize(
+    ("count", "severity", "text"),
+    [
+        ("count == 2", "error", "columns >= 81"),
+        ("count >= 2", "warning", "40*num_programs(0) < columns"),
+    ],
+)
+def test_a_number_of_programs_that_is_asserted_is_no_question_of_the_launch(
+    count: str, severity: str, text: str
+) -> None:
+    kernel = BARRIER.format(count=count)
+    (block,) = blocks(summed(checked(kernel), kernel))
+    assert block.precondition is not None
+    assert (block.severity, block.precondition.text) == (severity, text)
+
+
 def test_a_contract_that_is_no_longer_enough_says_what_it_needs() -> None:
     text = OPEN.replace("@nki.jit\n", CONTRACT + "@nki.jit\n")
     [block] = blocks(summed(checked(text), text))

@@ -24,6 +24,7 @@ from verifier.symbolic.expr import Bool, Expr, Sym
 from verifier.symbolic.pretty import pretty
 from verifier.symbolic.python.entry import Run
 from verifier.symbolic.trace import LATE, SAID, Assumption, AssumptionKind, LedgerKind
+from verifier.symbolic.views.common import numbers_said
 
 #: symbols of iterations and elements: one of them suffices for a violation
 _CHOSEN = (E.Origin.LOOP, E.Origin.AXIS, E.Origin.POINT)
@@ -248,6 +249,10 @@ class Discharger:
         self._runtime: list[str] = []
         #: what the kernel and its contract demand of the inputs
         self.admitted = of_inputs(_demands(run.trace.assumptions), solver)
+        #: how many programs there are, where the kernel says it: then that is no question of
+        #: the launch
+        numbers = numbers_said(self.admitted).items()
+        self._programs = E.Substitution({s: n for s, n in numbers if s.origin is E.Origin.GRID})
         #: the dtypes of which a contract says something
         self._declared = frozenset(
             symbol
@@ -542,7 +547,9 @@ class Discharger:
 
     def _weakest(self, obligation: Obligation) -> Weakest | None:
         """The condition on the inputs under which an obligation holds, beside what is learned."""
-        local, goal = (*self._there, *obligation.local_facts), obligation.check.predicate
+        goal = self._programs.bool(obligation.check.predicate)
+        facts = (*self._there, *obligation.local_facts)
+        local = tuple(map(self._programs.bool, facts))
         base = (*simplify(self.admitted, local), *self._learned_for(obligation))
         return weakest(goal, local, base, self.solver, followed=obligation.check.exact)
 

@@ -110,6 +110,17 @@ def limited(fact: Bool) -> Sym | None:
     return symbol if isinstance(symbol, Sym) else None
 
 
+def numbers_said(facts: Iterable[Bool]) -> dict[Sym, Expr]:
+    """The numbers that facts make of symbols."""
+    found: dict[Sym, Expr] = {}
+    for fact in (part for each in facts for part in conjuncts(each)):
+        if fact.kind is E.BoolKind.EQ and fact.expr is not None and len(fact.expr.terms) == 1:
+            [(atoms, factor)] = fact.expr.terms
+            if len(atoms) == 1 and isinstance(atoms[0], Sym) and abs(factor) == 1:
+                found[atoms[0]] = E.const(-factor * fact.expr.const)
+    return found
+
+
 @lru_cache(maxsize=4096)
 def conjuncts(fact: Bool) -> tuple[Bool, ...]:
     """The fact as several facts: conjunctions split, and ``e <= min(a, b)`` into two.
