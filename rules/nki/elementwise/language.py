@@ -38,7 +38,11 @@ def _asked_shape(op: Operation) -> Iterator[Check]:
             yield check(
                 op,
                 read.role,
-                E.and_(E.truth(view.rank == dst.rank), kit.broadcastable(view.shape, dst.shape)),
+                E.and_(
+                    E.truth(view.rank == dst.rank),
+                    kit.broadcastable(view.shape, dst.shape),
+                    *(E.ge(extent, 1) for extent in dst.shape),
+                ),
                 f"the dimensions of {read.role} are those of the shape, or 1",
                 f"{read.role} cannot be repeated to that shape",
                 "L30",

@@ -47,17 +47,21 @@ def _reduce_axes(op: Operation, target: Target) -> Iterator[Check]:
     if view is None or rule is None:
         return
     fact = rule.fact
-    axes = reduced_axes(op, view.rank)
+    operand = op.operands.get("axis")
+    none = operand is not None and operand.known and operand.value is None
+    axes = frozenset() if none else reduced_axes(op, view.rank)
     if axes is None:
         yield from kit.not_followed(op, "axis", fact)
         return
-    written = ", ".join(map(str, sorted(axes)))
+    written = ", ".join(map(str, sorted(axes))) or "none"
     yield check(
         op,
         "axis",
-        E.truth(0 not in axes and all(0 <= axis < view.rank for axis in axes)),
+        E.truth(bool(axes) and 0 not in axes and all(0 <= axis < view.rank for axis in axes)),
         f"the reduced axes are free axes, 1 to {view.rank - 1} (they are {written})",
-        "the reduction runs over the partition axis, or over an axis that is not there",
+        "the reduction runs over the partition axis, or over an axis that is not there"
+        if axes
+        else "the reduction runs over no axis",
         fact,
         about=(role,),
         help=("transpose first, or reduce over partitions with a matmul by ones",),

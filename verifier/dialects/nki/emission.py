@@ -12,7 +12,7 @@ from verifier.dialects.binding import Bound, is_known
 from verifier.dialects.nki import beta1, handles, names
 from verifier.dialects.nki.binding import REMOVED_RULE, SIGNATURE_RULE, spoken
 from verifier.dialects.nki.present import NEEDED, only_read, stands_for_none
-from verifier.dialects.nki.results import Like
+from verifier.dialects.nki.results import Like, asked_dtype
 from verifier.dialects.nki.versions import newer
 from verifier.hardware.engines import Engine
 from verifier.hardware.memories import Buffer
@@ -167,6 +167,7 @@ def perform(
         result = _returned(machine, instruction, gathered, mask, span, target_name)
         if result is None:
             return _unknown_result(machine, instruction, gathered, span, text)
+        _look_at_dtype(machine, gathered, span, text)
     _gather_registers(machine, instruction, gathered)
     if isinstance(mask, IndexMask):
         operands = [view for _, view in (*gathered.reads, *gathered.writes)]
@@ -247,6 +248,16 @@ def _returned(
     gathered.operands["dst"] = Operand("dst", written, span, given=False)
     gathered.writes.append(("dst", written))
     return result
+
+
+def _look_at_dtype(machine: Machine, gathered: _Gathered, span: Span, text: str) -> None:
+    """Say that the dtype of a result is not known where one is asked for that is not."""
+    asked = gathered.operands.get("dtype")
+    if asked is None or asked.value is None or isinstance(asked.value, str):
+        return  # texts that name none are an error
+    if asked_dtype(machine, gathered.operands) is None:
+        guess = f"the dtype given to `{text}` is not known"
+        machine.approximate(LedgerKind.GUESS, guess, span)
 
 
 def _unknown_result(

@@ -8,7 +8,7 @@ from typing import Final
 from verifier.dialects.binding import Bound
 from verifier.dialects.nki import beta1, deviceloops, grid, isa, names, sequencers
 from verifier.dialects.nki.binding import SIGNATURE_RULE
-from verifier.dialects.nki.results import shape_items
+from verifier.dialects.nki.results import asked_dtype, shape_items
 from verifier.dialects.nki.versions import newer
 from verifier.hardware import dtypes as dt
 from verifier.hardware.memories import Buffer
@@ -147,21 +147,12 @@ def _buffer(machine: Machine, operand: Operand | None, call: Call) -> BufferValu
     return BufferValue(Buffer.UNKNOWN)
 
 
-def _dtype(machine: Machine, operand: Operand | None) -> DType | None:
-    if operand is None or operand.value is None:
-        return None
-    if isinstance(operand.value, str):
-        name = dt.canonical(operand.value)
-        return DType.named(name) if name is not None else None
-    return machine.as_dtype(operand.value, operand.span)
-
-
 def _new(machine: Machine, bound: Bound, call: Call, *, filled: bool) -> object:
     operand = bound.operands.get("shape")
     if any(_depends(machine, bound.operands.get(name)) for name in ("shape", "dtype")):
         return Missing(f"the result of {call.text}", api=True)
     shape = None if operand is None else shape_items(machine, operand.value, operand.span)
-    dtype = _dtype(machine, bound.operands.get("dtype"))
+    dtype = asked_dtype(machine, bound.operands)
     buffer = _buffer(machine, bound.operands.get("buffer"), call)
     return _creation(machine, bound, call, shape, dtype, buffer, filled=filled)
 
@@ -188,7 +179,9 @@ def _like(machine: Machine, bound: Bound, call: Call) -> object:
     if model is None:
         return _creation(machine, bound, call, None, None, BufferValue(Buffer.SBUF), filled=False)
     zeros = bound.signature.name.endswith("zeros_like")
-    dtype = _dtype(machine, bound.operands.get("dtype")) or model.dtype
+    dtype = asked_dtype(machine, bound.operands)
+    if dtype is None and bound.value("dtype") is None:
+        dtype = model.dtype
     given = bound.operands.get("buffer")
     if given is not None and given.value is not None:
         buffer = _buffer(machine, given, call)
@@ -205,7 +198,7 @@ def _shared_constant(machine: Machine, bound: Bound, call: Call) -> object:
     if not isinstance(array, View):
         machine.unmodelled("nki.language.shared_constant", call.span)
         return Opaque("a constant array")
-    dtype = _dtype(machine, bound.operands.get("dtype")) or array.dtype
+    dtype = asked_dtype(machine, bound.operands) or array.dtype
     span = operand.span if operand is not None else call.span
     check_constant(machine, dtype.name or "", call.text, span)
     return constant_array(machine, call, array.shape, dtype)
@@ -283,7 +276,7 @@ def _identity(machine: Machine, bound: Bound, call: Call) -> object:
     into = bound.value("dst")
     operand = bound.operands.get("n")
     size = machine.as_int(operand.value, operand.span) if operand is not None else None
-    dtype = _dtype(machine, bound.operands.get("dtype"))
+    dtype = asked_dtype(machine, bound.operands)
     if into is not None:
         view = machine.as_view(into, bound.span("dst", call.span))
         if view is not None:

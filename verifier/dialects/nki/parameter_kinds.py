@@ -6,6 +6,7 @@ means the same wherever it is a parameter.
 
 from __future__ import annotations
 
+import re
 from enum import Enum
 from typing import Final, NamedTuple
 
@@ -289,7 +290,8 @@ def wanted(signature: Signature, parameter: Parameter) -> Wanted | None:
     role = instruction.role(parameter.name) if instruction is not None else None
     takes = role.takes if role is not None else None
     if takes is Takes.OPERATOR:
-        return _operator(signature)
+        found = _operator(signature)
+        return _needed(found, parameter) if parameter.default else found
     if takes is Takes.TILES:
         fact = role.count.fact if role is not None and role.count is not None else "N09"
         between = instruction is not None and Trait.COLLECTIVE in instruction.traits
@@ -340,6 +342,9 @@ def _operator(signature: Signature) -> Wanted:
     return _OPERATOR._replace(never=never)
 
 
+_NUMERAL: Final = re.compile(r"-?[0-9][0-9.]*(?:e[+-]?[0-9]+)?")
+
+
 def _of_default(default: str) -> Wanted | None:
     """What the default of a parameter says of it."""
     kind = default.partition(".")[0]
@@ -347,7 +352,7 @@ def _of_default(default: str) -> Wanted | None:
         return Wanted(f"a member of nki.isa.{kind}", _NAMED | _PLAIN | _HELD, ("N05",))
     if default in ("True", "False"):
         return _FLAG
-    return _NUMBER if default.lstrip("-").replace(".", "").isdigit() else None
+    return _NUMBER if _NUMERAL.fullmatch(default) else None
 
 
 def given(machine: Machine, value: object, span: Span) -> Given | None:
@@ -463,6 +468,9 @@ def misfit(
     if takes is _DTYPE and isinstance(value, DType) and value.name in dt.HOST:
         said = f"takes {takes.words} of a device, and is given `{value.name}` of the host"
         return Misfit(takes.words, said, takes.facts, ("NKI has no elements of 64 bits",))
+    if takes is _DTYPE and isinstance(value, str) and dt.canonical(value) is None:
+        said = f"takes {takes.words}, and there is none named `{value}`"
+        return Misfit(takes.words, said, takes.facts)
     own = signature.name.startswith(OWNER) or (signature.name, parameter.name) in _OF
     if own and takes is not None and isinstance(value, float) and takes.words.startswith(_INTEGER):
         return Misfit(takes.words, f"takes {takes.words}, and is given a float", takes.facts)

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from verifier.dialects.nki import promotion
 from verifier.dialects.nki.versions import newer
+from verifier.hardware import dtypes as dt
 from verifier.hardware.capabilities import Capability
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import CORE_PARTITIONS
@@ -94,11 +95,14 @@ def is_true(machine: Reader, operand: Operand | None) -> bool:
     return machine.as_bool(operand.value, operand.span) is E.TRUE
 
 
-def _asked(reader: Reader, operands: Mapping[str, Operand]) -> DType | None:
-    """The ``dtype`` argument."""
+def asked_dtype(reader: Reader, operands: Mapping[str, Operand]) -> DType | None:
+    """The ``dtype`` argument; its name stands for it."""
     operand = operands.get("dtype")
     if operand is None or operand.value is None:
         return None
+    if isinstance(operand.value, str):
+        name = dt.canonical(operand.value)
+        return DType.named(name) if name is not None else None
     return reader.as_dtype(operand.value, operand.span)
 
 
@@ -129,7 +133,7 @@ class Like(Struct, frozen=True):
         shaped = [view for role in self.roles if (view := _view(operands, role)) is not None]
         if not shaped:
             return None
-        dtype = _asked(reader, operands) or self._dtype(reader, operands)
+        dtype = asked_dtype(reader, operands) or self._dtype(reader, operands)
         return Made(broadcast_shape(reader, shaped), dtype)
 
     def _dtype(self, reader: Reader, operands: Mapping[str, Operand]) -> DType:
@@ -182,7 +186,11 @@ class LikeFirst(Struct, frozen=True):
 
     def of(self, reader: Reader, operands: Mapping[str, Operand], span: Span) -> Made | None:
         first = next(iter(_tiles(operands)), None)
-        return None if first is None else Made(first.shape, _asked(reader, operands) or first.dtype)
+        return (
+            None
+            if first is None
+            else Made(first.shape, asked_dtype(reader, operands) or first.dtype)
+        )
 
 
 class Reduced(Struct, frozen=True):
@@ -200,7 +208,7 @@ class Reduced(Struct, frozen=True):
             return None
         kept = is_true(reader, operands.get("keepdims"))
         kept = kept or (bool(self.keeps) and newer(reader.api, self.keeps))
-        return Made(reduced_shape(view, axes, kept), _asked(reader, operands) or view.dtype)
+        return Made(reduced_shape(view, axes, kept), asked_dtype(reader, operands) or view.dtype)
 
 
 class Columns(Struct, frozen=True):
@@ -216,7 +224,7 @@ class Columns(Struct, frozen=True):
             return None
         own = DType.named(self.dtype) if self.dtype else view.dtype
         shape = (view.partitions, E.const(self.count))
-        return Made(shape, _asked(reader, operands) or own)
+        return Made(shape, asked_dtype(reader, operands) or own)
 
 
 class OneRow(Struct, frozen=True):
@@ -228,7 +236,7 @@ class OneRow(Struct, frozen=True):
         view = _view(operands, self.role)
         if view is None:
             return None
-        return Made((E.const(1), *view.shape[1:]), _asked(reader, operands) or view.dtype)
+        return Made((E.const(1), *view.shape[1:]), asked_dtype(reader, operands) or view.dtype)
 
 
 class Sum(Struct, frozen=True):
@@ -275,7 +283,7 @@ class Turned(Struct, frozen=True):
         view = _view(operands, self.role)
         if view is None:
             return None
-        dtype = _asked(reader, operands) or view.dtype
+        dtype = asked_dtype(reader, operands) or view.dtype
         return Made((view.free, view.partitions), dtype, self.buffer)
 
 
@@ -293,7 +301,7 @@ class TurnedByEngine(Struct, frozen=True):
         if psum and not reader.target.has(Capability.EXACT_TRANSPOSE):
             own = DType.named("float32")
         buffer = Buffer.PSUM if psum else Buffer.SBUF
-        return Made((view.free, view.partitions), _asked(reader, operands) or own, buffer)
+        return Made((view.free, view.partitions), asked_dtype(reader, operands) or own, buffer)
 
 
 class Shaped(Struct, frozen=True):
@@ -305,7 +313,7 @@ class Shaped(Struct, frozen=True):
         if items is None:
             return None
         own = next((view.dtype for view in _tiles(operands)), DType.named("float32"))
-        return Made(items[0], _asked(reader, operands) or own)
+        return Made(items[0], asked_dtype(reader, operands) or own)
 
 
 class OfIndex(Struct, frozen=True):
@@ -320,7 +328,7 @@ class OfIndex(Struct, frozen=True):
         sizes = [E.const(1)] * operand.value.ndim
         for position, axis in operand.value.axes:
             sizes[position] = axis.size
-        return Made(tuple(sizes), _asked(reader, operands) or DType.named("int32"))
+        return Made(tuple(sizes), asked_dtype(reader, operands) or DType.named("int32"))
 
 
 class Gathered(Struct, frozen=True):
@@ -330,7 +338,7 @@ class Gathered(Struct, frozen=True):
         data, indices = _view(operands, "data"), _view(operands, "indices")
         if data is None or indices is None:
             return None
-        return Made(indices.shape, _asked(reader, operands) or data.dtype)
+        return Made(indices.shape, asked_dtype(reader, operands) or data.dtype)
 
 
 class GatheredByCore(Struct, frozen=True):
@@ -361,5 +369,5 @@ class Bounds(Struct, frozen=True):
         view = _view(operands, self.role)
         if view is None:
             return None
-        dtype = _asked(reader, operands) or view.dtype
+        dtype = asked_dtype(reader, operands) or view.dtype
         return Made((E.const(1), E.const(2), view.free), dtype)

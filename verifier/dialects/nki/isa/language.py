@@ -317,6 +317,8 @@ LANGUAGE_RMS_NORM: Final = language(
     tile("w", on_chip("NKI-N09")),
     reads=(folded_over("x", "axis"), streamed("w")),
     result=Like(("x",)),
+    # the mean of the squares is one of the reductions
+    reduces=Reduction("NKI-L50", "0.3"),
 )
 
 LANGUAGE_ZEROS: Final = Instruction(
