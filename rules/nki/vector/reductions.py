@@ -17,7 +17,9 @@ from verifier.symbolic.trace import Operation
 
 def _named(op: Operation) -> frozenset[int] | None:
     """The axes as the call names them; None if they are not known."""
-    value = op.value("axis")
+    value, operand = op.value("axis"), op.operands.get("axis")
+    if value is None and operand is not None and operand.known:
+        return frozenset()  # None names no axis
     numbers = kit.integers(value)
     if numbers is None:
         single = kit.as_expr(value)
@@ -47,9 +49,7 @@ def _reduce_axes(op: Operation, target: Target) -> Iterator[Check]:
     if view is None or rule is None:
         return
     fact = rule.fact
-    operand = op.operands.get("axis")
-    none = operand is not None and operand.known and operand.value is None
-    axes = frozenset() if none else reduced_axes(op, view.rank)
+    axes = reduced_axes(op, view.rank)
     if axes is None:
         yield from kit.not_followed(op, "axis", fact)
         return
