@@ -573,8 +573,11 @@ class _Definition(Struct):
 
     def _before(self, write: Access) -> list[Copy]:
         """The ways in which a write comes before the read."""
-        ways = self.flow.ways
-        return ways.before(write, self.read.access, private_grid=self._shared)
+        ways, access = self.flow.ways, self.read.access
+        if self._shared and write.order > access.order:
+            if behind_barrier(self.flow.table.trace, write, access)[0] is not None:
+                return []  # whoever writes it has waited for the one that reads
+        return ways.before(write, access, private_grid=self._shared)
 
     # -- writes that undo it --------------------------------------------------------------
 

@@ -280,10 +280,10 @@ def undefined_read(event: UndefinedRead, target: Target) -> Iterator[Check]:
 
 
 def undefined_lanes(event: UndefinedLanes, target: Hardware) -> Iterator[Check]:
-    """An operand of a run on a TPU reads what nothing wrote, and no other core may write."""
+    """An operand of a run on a TPU reads what nothing wrote."""
     operation, role = event.operation, event.role
     view = operation.view(role)
-    if event.shared or view is None:
+    if view is None:
         return
     when = _When.BEFORE_ALL if event.partly else _When.BEFORE
     adder = operation.name.rpartition(".")[2]

@@ -22,7 +22,6 @@ from verifier.symbolic.memory.events import (
     LanesLived,
     SharedLived,
     StagesShared,
-    UndefinedLanes,
 )
 from verifier.symbolic.memory.index import index
 from verifier.symbolic.memory.lives import crosses_stages, pipelined
@@ -207,13 +206,6 @@ def core_read(event: CoresMet, chip: Chip) -> Iterator[Check]:
         yield replace(found, notes=(Note(write.span, "written here"),))
 
 
-def too_early(event: UndefinedLanes, chip: Chip) -> Iterator[Check]:
-    """A core of a run reads shared memory before another one has written it."""
-    view = event.operation.view(event.role)
-    if event.shared and view is not None:
-        yield _synchronised(view.name, event.operation.span_of(event.role))
-
-
 def slots(trace: Trace, chip: Chip) -> Iterator[Check]:
     """A block has no more channels than there are lanes."""
     for storage in trace.storages:
@@ -349,7 +341,7 @@ declare(
     unsynchronised,
     _EXCHANGE.replace("    pl.sync()\n", ""),
     _EXCHANGE,
-    monitors=(Monitor(UndefinedLanes, too_early), Monitor(CoresMet, core_read)),
+    monitors=(Monitor(CoresMet, core_read),),
     silent=True,
 )
 declare(

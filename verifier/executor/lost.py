@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from verifier.executor.footprints import Route, holds, route_to
 from verifier.executor.lanes import ByteMemory, Bytes, Place, Quad
+from verifier.executor.races import Races
 from verifier.hardware.memories import Buffer
 from verifier.symbolic import expr as E
 from verifier.symbolic.effects import Decides, Reads
@@ -43,7 +44,10 @@ class Used(Struct):
 
 
 class _First(Struct, frozen=True):
-    """A first read of elements that mean nothing, as in :class:`UndefinedLanes`."""
+    """A first read of elements that mean nothing, as in :class:`UndefinedLanes`.
+
+    ``shared``: other cores see them, too.
+    """
 
     operation: Operation
     role: str
@@ -67,19 +71,16 @@ class Origins(Struct):
 
     def meet(self, machine: ConcreteMachine, lost: Bytes, operation: Operation, why: str) -> None:
         """An operation hangs on what is lost."""
+        races = machine.state.get("races")
         for number in np.unique(lost[lost > 0]):
             first = self.known[int(number) - 1]
-            machine.meet(
-                UndefinedLanes(
-                    first.operation,
-                    first.role,
-                    first.partly,
-                    first.spoiled,
-                    first.shared,
-                    operation.span,
-                    why,
-                )
+            event = UndefinedLanes(
+                first.operation, first.role, first.partly, first.spoiled, operation.span, why
             )
+            if first.shared and isinstance(races, Races):
+                races.early(first.operation.span_of(first.role), event)
+            else:
+                machine.meet(event)
 
 
 def _origins(machine: ConcreteMachine) -> Origins:
@@ -180,9 +181,8 @@ def _first(
     partly = any(memory.any_written(place) for memory, place in parts)
     spoiled = any(memory.spoiled for memory, _ in parts)
     view = operation.view(role)
-    # another core may write it later: nothing made this one wait
-    waits = view is not None and view.buffer is Buffer.L2 and len(machine.program.grid) > 1
-    return _First(operation, role, partly, spoiled, waits)
+    shared = view is not None and view.buffer is Buffer.L2
+    return _First(operation, role, partly, spoiled, shared)
 
 
 def _fates(operation: Operation, role: str, roles: Mapping[str, Used]) -> list[Taken]:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from verifier.executor.lanes import ByteMemory, Place, cleared
 from verifier.source.ir import Span
-from verifier.symbolic.memory.events import CoresMet, Deed, Visit
+from verifier.symbolic.memory.events import CoresMet, Deed, UndefinedLanes, Visit
 
 #: bytes of a memory of which it is noted who uses each of them
 FOLLOWED: Final = 1 << 24
@@ -67,9 +67,21 @@ class Races(Struct):
     #: by number, which times the cores, plus its core, is the stamp of it
     _visits: list[Visit | None] = field(default_factory=lambda: [None])
     _uses: dict[ByteMemory, _Uses] = field(default_factory=dict)
+    #: where what others write is read
+    _met: set[Span] = field(default_factory=set)
+    _early: list[tuple[Span, UndefinedLanes]] = field(default_factory=list)
+
+    def early(self, span: Span, found: UndefinedLanes) -> None:
+        """What was not written yet was read there: it is told of, unless another core writes it
+        before all wait for each other."""
+        self._early.append((span, found))
 
     def wait(self) -> None:
         """All cores have waited for each other: what comes is behind all that was."""
+        for span, found in self._early:
+            if span not in self._met and not self.lost:
+                self.meet(found)
+        self._early = []
         self._visits = [None]
         self._uses = {}
 
@@ -107,6 +119,7 @@ class Races(Struct):
                     if other is not None and other.instance != visit.instance:
                         found[other] = None
         for other in found:
+            self._met.update({other.span, visit.span})
             self.meet(CoresMet(name, other, visit))
 
     def _followed(self, memory: ByteMemory, place: Place) -> _Uses | None:

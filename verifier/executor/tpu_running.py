@@ -35,6 +35,7 @@ from verifier.symbolic.memory.events import (
     SharedLived,
     Stored,
     Stretch,
+    UndefinedLanes,
     Wasted,
 )
 from verifier.symbolic.memory.sizes import lane_bytes, whole_bytes
@@ -128,7 +129,9 @@ def launch(
             if races is not None:
                 races.wait()
         if races is not None and races.lost:
-            machine.unsettled |= {rule.id for rule, _ in machine.rules.monitors.get(CoresMet, ())}
+            for event in (CoresMet, UndefinedLanes):
+                rules = machine.rules.monitors.get(event, ())
+                machine.unsettled |= {rule.id for rule, _ in rules}
     finally:
         for core in cores:
             core.stop()

@@ -45,15 +45,14 @@ class UndefinedLanes(Struct, frozen=True):
     """Something on a TPU hangs on an operand of which not every byte was written: ``use`` is where,
     ``why`` how.
 
-    ``partly``: some of it was. ``spoiled``: it was left to a function as its work tensor.
-    ``shared``: other cores see it, and may write it later.
+    ``partly``: some of it was. ``spoiled``: it was left to a function as its work tensor. What
+    another core writes before both wait for each other is told of as :class:`CoresMet`.
     """
 
     operation: Operation
     role: str
     partly: bool
     spoiled: bool
-    shared: bool
     use: Span
     why: str
 

@@ -159,10 +159,11 @@ def carried(
     to: str = "dst",
     where: Where = ALL,
     when: When = ALWAYS,
+    moved: bool = False,
 ) -> Reads:
-    """A read whose elements go into those of ``to``."""
+    """A read whose elements go into those of ``to``; ``moved``: as they are."""
     source, fits = how(role, to)
-    return Reads(role=role, fate=Carried(source, to, fits=fits), where=where, when=when)
+    return Reads(role=role, fate=Carried(source, to, moved, fits), where=where, when=when)
 
 
 def goes_on(
@@ -171,9 +172,10 @@ def goes_on(
     *,
     to: str = "dst",
     where: Where = ALL,
+    moved: bool = False,
 ) -> Part:
     """A part whose elements go into those of ``to``: ``how`` says which into which."""
-    reads = (carried(e.role, how, to=to, where=where, when=e.when) for e in part.reads)
+    reads = (carried(e.role, how, to=to, where=where, when=e.when, moved=moved) for e in part.reads)
     return replace(part, reads=tuple(reads))
 
 

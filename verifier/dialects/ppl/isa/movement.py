@@ -189,7 +189,8 @@ _TIU: Final = (
 
 
 def _counted(memories: In | None = None) -> Part:
-    return goes_on(_moved("TPU-F01", shape=Counted("dst", "TPU-F01"), memories=memories), counted)
+    part = _moved("TPU-F01", shape=Counted("dst", "TPU-F01"), memories=memories)
+    return goes_on(part, counted, moved=True)
 
 
 _BETWEEN: Final = (
