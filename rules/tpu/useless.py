@@ -30,7 +30,9 @@ def useless(
     by_place: dict[Span, list[tuple[Operation, bool]]] = {}
     for position, op in enumerate(operations):
         if id(op) in judged:
-            read = id(op) in useful or any(finds(op, each) for each in operations[position + 1 :])
+            # by other places: a later round of this one comes to nothing either
+            behind = (each for each in operations[position + 1 :] if each.span != op.span)
+            read = id(op) in useful or any(finds(op, each) for each in behind)
             by_place.setdefault(op.span, []).append((op, not read))
     for found in by_place.values():
         *others, last = (lost for _, lost in found)

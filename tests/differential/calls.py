@@ -39,11 +39,12 @@ def statement(call: Call, arguments: dict[str, str]) -> None:
             if parameter.name not in arguments:
                 break
             positional.append(arguments.pop(parameter.name))
+    text.masked(call.shapes, call.arguments, arguments, call.signature)
     if text.slips(0.2):
         _spoil(text, arguments)
     written = ", ".join([*positional, *(f"{n}={value}" for n, value in arguments.items())])
     if not _gives(call):
-        text.add(f"{function}({written})")
+        text.add(f"{text.round(0.04)}{function}({written})")
         return
     result = text.name("r")
     text.add(f"{result} = {function}({written})")

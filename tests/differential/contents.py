@@ -55,6 +55,8 @@ def fill(text: Tensors, tile: Tile) -> None:
             if text.one(0.3):
                 _write(text, tile, tile.shape)
             return
+    if text.one(0.06) and _in_rounds(text, tile):
+        return
     if text.one(0.08):
         halves = _halves(text, tile)
         if halves:
@@ -84,6 +86,28 @@ def _halves(text: Tensors, tile: Tile) -> list[tuple[Tile, Shape]]:
     if axis == 0 and extent <= 32:
         return []
     return [_sliced(tile, axis, 0, middle), _sliced(tile, axis, middle, extent)]
+
+
+def _in_rounds(text: Tensors, tile: Tile) -> bool:
+    """Write a tile part by part in a loop, at times in a trip less."""
+    if "[" in tile.text or len(tile.shape) != 2 or tile.buffer != "sbuf":
+        return False
+    rows, columns = tile.shape
+    count = text.rng.choice((2, 3, 4))
+    if columns % count:
+        return False
+    given = text.parameter(tile.dtype, tile.shape)
+    step, index = columns // count, text.name("k")
+    start = f"{index} * {step}"
+    if text.api == "beta1":
+        part = f"[0:{rows}, nl.ds({start}, {step})]"
+        work = f"{tile.text}{part} = nl.load({given}{part})"
+    else:
+        part = f"[0:{rows}, {start}:{start} + {step}]"
+        work = f"nisa.dma_copy(dst={tile.text}{part}, src={given}{part})"
+    trips = count - 1 if text.slips() else count
+    text.add(f"for {index} in {text.rng.choice(text.ranges)}({trips}): {work}")
+    return True
 
 
 def _sliced(tile: Tile, axis: int, begin: int, end: int) -> tuple[Tile, Shape]:

@@ -360,6 +360,7 @@ def _symbolic(case: _Case, result: FileResult, outcome: Outcome) -> None:
         if outcome.ended is None and not _sites(outcome.diagnostics):
             case.problems.append("any sizes: the run of an input that is not admitted is clean")
         return
+    outcome = replace(outcome, unsettled=outcome.unsettled | _NUMERIC)
     kind, problem = agreement.judged(
         outcome, report, result.diagnostics, dict(case.drawn.inputs), "with any sizes"
     )

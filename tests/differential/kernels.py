@@ -167,6 +167,8 @@ class Text(ABC):
     named: ClassVar[Mapping[str, Callable[[Text, Shape], Plain]]]
     #: where results are, of which nothing else is said
     home: ClassVar[Buffer]
+    #: what loops go through
+    ranges: ClassVar[tuple[str, ...]] = ("range",)
     #: names of all memories
     memories: ClassVar[tuple[str, ...]]
     #: names of those on the chip, which are lost when the kernel ends
@@ -195,6 +197,13 @@ class Text(ABC):
         known = self.sizes.get(extent)
         return known if known is not None and self.one(self.naming) else str(extent)
 
+    def round(self, chance: float) -> str:
+        """The head of a loop around a statement, or nothing."""
+        if not self.one(chance):
+            return ""
+        count = self.rng.choice((1, 2, 3))
+        return f"for {self.name('k')} in {self.rng.choice(self.ranges)}({count}): "
+
     # -- what a dialect says ----------------------------------------------------------------------
 
     @abstractmethod
@@ -214,6 +223,15 @@ class Text(ABC):
 
     def ended(self) -> None:  # noqa: B027
         """What is written behind everything else."""
+
+    def masked(  # noqa: B027
+        self,
+        shapes: Mapping[str, Shape],
+        tiles: Mapping[str, object],
+        arguments: dict[str, str],
+        signature: Signature,
+    ) -> None:
+        """At times, have a call leave out a part of its operands, where a dialect can say that."""
 
     def grid(self) -> tuple[int, ...]:
         """The grid that the kernel is launched on."""

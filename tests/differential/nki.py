@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tests.differential import contents
@@ -65,6 +66,29 @@ class NkiText(Tensors):
 
     def stored(self, tile: Tile) -> None:
         contents.stored(self, tile)
+
+    def masked(
+        self,
+        shapes: Mapping[str, Shape],
+        tiles: Mapping[str, object],
+        arguments: dict[str, str],
+        signature: Signature,
+    ) -> None:
+        """Beta 1: tiles by indices, of which a condition leaves out some."""
+        shape = next((s for s in shapes.values() if len(s) == 2), ())
+        if self.api != "beta1" or "mask" not in signature.names or not shape or not self.one(0.3):
+            return
+        rows, columns = self.name("i"), self.name("j")
+        self.add(f"{rows} = nl.arange({self.size(shape[0])})[:, None]")
+        self.add(f"{columns} = nl.arange({self.size(shape[1])})[None, :]")
+        for name, tile in tiles.items():
+            if isinstance(tile, Tile) and tile.shape == shape and tile.text.isidentifier():
+                arguments[name] = f"{tile.text}[{rows}, {columns}]"
+        parts = []
+        for index, extent in ((rows, shape[0]), (columns, shape[1])):
+            bound = self.rng.choice((1, max(1, extent // 2), max(1, extent - 1), extent))
+            parts.append(f"({index} < {self.size(bound)})")
+        arguments["mask"] = self.rng.choice((*parts, " & ".join(parts)))
 
     def ended(self) -> None:
         if self.returned:

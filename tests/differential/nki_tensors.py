@@ -25,6 +25,7 @@ class Tensors(Text):
     home = Buffer.SBUF
     memories = ("sbuf", "psum", "shared_hbm", "hbm")
     on_chip = ("sbuf", "psum")
+    ranges = ("nl.affine_range", "nl.sequential_range", "nl.static_range", "range")
 
     def shape(self, extents: Sequence[int], partition: bool = False) -> str:
         """A shape as it is written; ``partition``: of a tile, with the axis that Beta 1 marks."""

@@ -206,6 +206,8 @@ class PplText(Text):
                 self._write(part)
                 if self.one(0.7):
                     return
+        if self.one(0.06) and self._in_rounds(tile):
+            return
         if self.one(0.08) and len(tile.shape) == 4:
             halves = self._halves(tile)
             for half in halves:
@@ -213,6 +215,21 @@ class PplText(Text):
             if halves:
                 return
         self._write(tile)
+
+    def _in_rounds(self, tile: Tile) -> bool:
+        """Write a tensor part by part in a loop, at times in a trip less."""
+        axis, count = self.rng.choice((0, 1, 2, 3)), self.rng.choice((2, 3, 4))
+        if len(tile.shape) != 4 or tile.shape[axis] % count or tile.dtype in _LOCAL_ONLY:
+            return False
+        step, index = tile.shape[axis] // count, self.name("k")
+        given = self.pointed("x", tile.dtype, tile.shape)
+        shape = self.sizes_of([step if k == axis else n for k, n in enumerate(tile.shape)])
+        start = ", ".join(f"{index} * {step}" if k == axis else "0" for k in range(4))
+        part = f"sub_view({shape}, [{start}])"
+        trips = count - 1 if self.slips() else count
+        work = f"pl.dma.load({tile.text}.{part}, {given}.{part})"
+        self.add(f"for {index} in range({trips}): {work}")
+        return True
 
     def _sub(self, tile: Tile, axis: int, begin: int, end: int) -> Tile:
         shape = tuple(end - begin if k == axis else n for k, n in enumerate(tile.shape))

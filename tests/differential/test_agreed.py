@@ -542,11 +542,14 @@ def test_a_section_without_work_that_never_ends() -> None:
 
 def test_which_part_of_a_larger_operand_is_taken_is_not_told() -> None:
     text = """
-a = pl.make_tensor([1, 2, 2, 100], pl.int32)
-pl.dma.load(a.sub_view([1, 1, 2, 100], [0, 0, 0, 0]), pl.gtensor([1, 1, 2, 100], pl.GLOBAL, x))
+g = pl.gtensor([1, 2, 1, 100], pl.GLOBAL, y)
 b = pl.make_tensor([1, 2, 1, 100], pl.int32)
-pl.dma.load(b, pl.gtensor([1, 2, 1, 100], pl.GLOBAL, z))
-pl.tiu.bitwise_xor(pl.gtensor([1, 2, 1, 100], pl.GLOBAL, y), a, b)
+h = pl.gtensor([1, 2, 1, 100], pl.GLOBAL, z)
+pl.dma.load(b, h)
+a = pl.make_tensor([1, 2, 2, 100], pl.int32)
+f = pl.gtensor([1, 1, 2, 100], pl.GLOBAL, x)
+pl.dma.load(a.sub_view([1, 1, 2, 100], [0, 0, 0, 0]), f)
+pl.tiu.bitwise_xor(g, b, a)
 """
     tensors: Tensors = {"x": ("int32", (1, 1, 2, 100)), "z": ("int32", (1, 2, 1, 100))}
     tensors["y"] = ("int32", (1, 2, 1, 100))
@@ -568,3 +571,40 @@ okk.poll()
     inputs = sizes + tuple((name, Shaped("float32", (size,))) for name, size in buffers)
     found = judge(Kernel(OKK, "bm1684", tuple(text.strip().splitlines()), inputs, symbolic=True))
     assert found.problems == ()
+
+
+def test_what_every_round_makes_of_the_one_before_comes_to_nothing() -> None:
+    text = """
+a = pl.make_tensor([1, 3, 2, 64], pl.int32)
+g = pl.gtensor([1, 3, 2, 64], pl.GLOBAL, x)
+pl.dma.load(a, g)
+b = pl.make_tensor([1, 3, 2, 64], pl.int32)
+pl.dma.load(b, g)
+h = pl.gtensor([1, 3, 2, 64], pl.GLOBAL, y)
+pl.dma.store(h, b)
+for k in range(2): pl.tiu.minimum(a, a, b)
+"""
+    tensors: Tensors = {"x": ("int32", (1, 3, 2, 64)), "y": ("int32", (1, 3, 2, 64))}
+    found = judge(_kernel(PPL, "bm1684x", text, tensors))
+    assert (found.kind, found.problems) == ("violated", ())
+
+
+@pytest.mark.parametrize("bound", [2, 3])
+def test_a_mask_whose_axes_are_those_of_the_tile_for_the_sizes_that_work(bound: int) -> None:
+    text = f"""
+a = nl.ndarray((nl.par_dim(3), 8), dtype=nl.float32, buffer=nl.sbuf)
+rows, columns = x.shape
+b = nl.ndarray((nl.par_dim(3), 8), dtype=nl.float32, buffer=nl.sbuf)
+b[...] = nl.load(x)
+i, j = nl.arange(rows)[:, None], nl.arange(columns)[None, :]
+a[...] = 1
+c = nl.ndarray((nl.par_dim(3), 8), dtype=nl.float32, buffer=nl.sbuf)
+c[0:3, 0:8] = nl.add(a, b[i, j], mask=(i < {bound}))
+out = nl.ndarray((3, 8), dtype=nl.float32, buffer=nl.shared_hbm)
+nl.store(out, c)
+return out
+"""
+    inputs = (("x", Shaped("float32", (3, 8))),)
+    body = tuple(text.strip().splitlines())
+    found = judge(Kernel("beta1", "trn2", body, inputs, symbolic=True))
+    assert (found.kind, found.problems) == ("clean" if bound == 3 else "violated", ())

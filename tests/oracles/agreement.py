@@ -100,7 +100,7 @@ def judged(
         return "outside", ""
     if not broken:
         always = sorted({d.rule for d in said if d.verdict == "always" and d.severity == "error"})
-        doubted = {d.rule for d in outcome.doubts}
+        doubted = {d.rule for d in outcome.doubts} | outcome.unsettled
         always = [rule for rule in always if rule not in NOT_RUN | doubted]
         return "clean", f"every input breaks {always}, but this one does not: {what}" * bool(always)
     names = " or ".join(broken)

@@ -240,17 +240,40 @@ def with_mask(machine: Machine, view: View, mask: IndexMask | Bool | None, span:
     """The view restricted by a call's ``mask=`` (Beta 1).
 
     The mask's axes are matched with the view's by symbol, then by position. Conjuncts about axes
-    that the view does not have restrict some other operand (NKI-X71) and are left out.
+    that the view does not have restrict some other operand (NKI-X71) and are left out. Whether an
+    axis is as long as that of the view may not be known: then they hold where it is.
     """
     if mask is None:
         return view
     if isinstance(mask, Bool):
         return replace(view, mask=E.and_(view.mask, mask))
     renaming, foreign = axes_of_mask(machine, view, mask)
+    alike = _maybe_alike(machine, view, mask, foreign)
+    put = Substitution({symbol: index for symbol, (_, index) in alike.items()})
     condition = Substitution(renaming).bool(mask.condition)
-    parts = condition.args if condition.kind is E.BoolKind.AND else (condition,)
-    kept = [part for part in parts if not any(sym.id in foreign for sym in part.free())]
+    kept: list[Bool] = []
+    for part in condition.args if condition.kind is E.BoolKind.AND else (condition,):
+        others = [symbol for symbol in part.free() if symbol.id in foreign]
+        if all(symbol in alike for symbol in others):
+            differs = (E.not_(alike[symbol][0]) for symbol in others if isinstance(symbol, E.Sym))
+            kept.append(E.or_(*differs, put.bool(part)))
     return replace(view, mask=E.and_(view.mask, *kept))
+
+
+def _maybe_alike(
+    machine: Machine, view: View, mask: IndexMask, foreign: set[int]
+) -> dict[E.Sym, tuple[Bool, Expr]]:
+    """Of the axes of a mask that a view is not known to have: when it has them, and as what."""
+    own = {axis.symbol.id for axis in view.axes}
+    taken = {position for position, axis in mask.axes if axis.symbol.id in own}
+    found: dict[E.Sym, tuple[Bool, Expr]] = {}
+    for position, axis in mask.axes:
+        place = position + view.rank - mask.ndim
+        if axis.symbol.id in foreign and position not in taken and 0 <= place < view.rank:
+            same = E.eq(view.axes[place].size, axis.size)
+            if machine.decide(same) is not False:
+                found[axis.symbol] = same, view.axes[place].index
+    return found
 
 
 def use_index(
