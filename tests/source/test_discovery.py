@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from verifier.source import ir
+from verifier.source.commented import contract_comments
 from verifier.source.discovery import (
     KernelEntry,
-    contract_comments,
     discover,
     kernel_definition,
     kernels,
@@ -461,3 +461,28 @@ def test_starts_of_a_kernel_in_another_file(
     host = [start for start in starts if start.host]
     assert [len(start.given) for start in host] == ([given] if given else [])
     assert all(start.path == str(other.path) for start in starts)
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "place"),
+    [
+        ("@nki.jit\n@half\ndef add(a): return a", "add", (6, 1)),
+        ("@nki.jit(mode='t')\n@rows(3)\ndef add(a): return a", "add", (6, 1)),
+        ("def add(a): return a\nk = nki.jit(half(add))", "k", (7, 4)),
+        ("@half\ndef add(a): return a\nk = nki.jit(add)", "k", (8, 4)),
+        ("k = nki.jit(rows(4))", "k", (6, 4)),
+        ("def j(f): return nki.jit(half(f))\n@j\ndef add(a): return a", "add", (7, 1)),
+        ("def j(f):\n  g = half(f)\n  return nki.jit(g)\n@j\ndef add(a): return a", "add", (9, 1)),
+        ("@nki.benchmark()\n@nki.jit\ndef add(a): return a", "add", None),
+        ("@half\n@nki.jit\ndef add(a): return a", "add", None),
+        ("def j(f): return nki.jit(f)\n@j\ndef add(a): return a", "add", None),
+    ],
+)
+def test_where_something_is_made_of_a_function_first(
+    plant: Plant, tmp_path: Path, text: str, name: str, place: tuple[int, int] | None
+) -> None:
+    head = "import nki\ndef half(f): return lambda a: f(a[0])\ndef rows(n):\n"
+    head += "  def inner(a): return a\n  return inner\n"
+    (entry,) = entries(plant, tmp_path, head + text)
+    found = None if entry.site is None else (entry.site.line, entry.site.column)
+    assert (entry.name, found) == (name, place)

@@ -291,7 +291,8 @@ def test_nothing_is_imported_or_executed(plant: Plant, tmp_path: Path) -> None:
             + f"if {leave.strip()}:\n    {leave}",
         }
     )
-    from verifier.source.discovery import contract_comments, kernel_definition, kernels
+    from verifier.source.commented import contract_comments
+    from verifier.source.discovery import kernel_definition, kernels
 
     module = project.module(tmp_path / "kern.py")
     entries = kernels(project, module)

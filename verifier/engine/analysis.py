@@ -31,12 +31,13 @@ from verifier.hardware import targets
 from verifier.hardware.catalogue import Hardware
 from verifier.report import model as report
 from verifier.report.internal import describe
-from verifier.source import footprint
+from verifier.source import footprint, ir
+from verifier.source.commented import contract_comments
 from verifier.source.discovery import (
+    Enclosing,
     How,
     KernelEntry,
     Scanned,
-    contract_comments,
     enclosing_functions,
     kernel_definition,
     scan,
@@ -51,7 +52,7 @@ from verifier.source.starts import Start
 from verifier.source.text import NestedTooDeepError, SourceError
 from verifier.source.wrappers import Named
 from verifier.symbolic import expr as E
-from verifier.symbolic.python.entry import Request
+from verifier.symbolic.python.entry import Request, inputs_of
 from verifier.symbolic.python.inputs import packs
 from verifier.symbolic.python.pins import NamedPin, Pin, ValuePin
 from verifier.symbolic.trace import LATE
@@ -307,6 +308,7 @@ def _key(unit: Unit, own: tuple[int, int], request: report.FileRequest) -> str:
         entry.wrapper,
         sorted((name, repr(value)) for name, value in entry.keywords.items()),
         entry.bound,
+        entry.site,
         module.lines[own[0] - 1 : own[1]],
         unit.api,
         unit.target.name,
@@ -347,15 +349,16 @@ def _unit(
         return None
     if definition is None:
         return None
-    E.fresh_context()
     effect: Effect | None = None
+    declared = _with_inputs(project, unit, definition, enclosing)
+    E.fresh_context()
     if unit.contract is not None:
         try:
             _for_target(unit, unit.contract)
             outer = [e.definition for e in enclosing]
-            inputs = input_names(project, unit.module, definition)
+            inputs = input_names(project, unit.module, declared)
             packed = packs(unit.target, unit.module)
-            effect = Effect(unit.contract, definition, outer, inputs, packed)
+            effect = Effect(unit.contract, declared, outer, inputs, packed)
         except ContractMismatchError as mismatch:
             return _unfit(unit, mismatch, errors)
     job = Request(
@@ -365,6 +368,7 @@ def _unit(
         enclosing=enclosing,
         pinned={**_bound(entry), **(effect.pinned if effect is not None else {})},
         grid=effect.grid if effect is not None else None,
+        site=entry.site,
         conditions=tuple(effect.conditions) if effect is not None else (),
     )
     try:
@@ -381,6 +385,20 @@ def _unit(
         message = f"kernel `{entry.name}`: {describe(error)}"
         errors.append(report.FileError(str(entry.path), entry.line, message))
         return Outcome(unit.bare("error"))
+
+
+def _with_inputs(
+    project: Project, unit: Unit, definition: ir.FunctionDef, enclosing: tuple[Enclosing, ...]
+) -> ir.FunctionDef:
+    """The definition with the parameters of what is launched, for contracts to speak of."""
+    entry = unit.entry
+    if entry.site is None or unit.contract is None:
+        return definition
+    bare = Request(entry.name, definition, unit.module, enclosing, site=entry.site)
+    dialect, generation = DIALECTS[entry.dialect].of(unit.api)
+    E.fresh_context()
+    params = inputs_of(project, dialect, unit.target, generation, bare)
+    return replace(definition, params=params) if params else definition
 
 
 def _for_target(unit: Unit, contract: Contract) -> None:

@@ -93,7 +93,8 @@ def judgement(case: Case) -> Outcome:
         names = {said.name: said.span.end_line for said in run.sizes.values()}
         length = width(request.line_length, unit.module.lines)
         writer = Assertions(job.module, job.definition, job.enclosing, unit.api, names, length)
-        condition = writer.added(condition)
+        if job.site is None:  # else its names are those of what is launched
+            condition = writer.added(condition)
     problems = _Teller(found, condition, parts, known.advice, case).problems()
     late = _late(found.verdicts, clock, unit)
     if precondition.UNMET in condition.undecided:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ast
 import inspect
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from verifier.executor import places
 from verifier.executor.findings import MisuseError
-from verifier.executor.session import Kernel, active
+from verifier.executor.session import Kernel, active, placed
 
 
 class _FoundError(BaseException):
@@ -40,7 +41,8 @@ def nested(outer: Callable[..., Any], name: str, qualified: str, path: Path) -> 
         session = active()
 
         def defined(function: Callable[..., Any]) -> None:
-            if _plain(getattr(function, "__qualname__", "")) == qualified:
+            name = _plain(getattr(function, "__qualname__", ""))
+            if name == qualified or _is_decorated(definition, path):
                 raise _FoundError(function)
 
         session.awaited = defined
@@ -52,7 +54,9 @@ def nested(outer: Callable[..., Any], name: str, qualified: str, path: Path) -> 
             raise MisuseError(f"the function around `{qualified}` does not come to it")
         finally:
             session.awaited = None
-        return inner(**{key: value for key, value in given.items() if key not in around})
+        rest = {key: value for key, value in given.items() if key not in around}
+        positional, named = placed(inner, rest)
+        return inner(*positional, **named)
 
     enter.__name__ = name
     enter.__qualname__ = qualified
@@ -65,6 +69,18 @@ def nested(outer: Callable[..., Any], name: str, qualified: str, path: Path) -> 
     merged += [parameter for parameter in own if parameter.name not in around]
     enter.__signature__ = inspect.Signature(merged)  # type: ignore[attr-defined]
     return Kernel(enter)
+
+
+def _is_decorated(definition: ast.FunctionDef, path: Path) -> bool:
+    """Whether the decorators of a definition are at work."""
+    first = min((node.lineno for node in definition.decorator_list), default=definition.lineno)
+    frame = sys._getframe(1)
+    while frame is not None:
+        if first <= frame.f_lineno <= definition.lineno:
+            if Path(frame.f_code.co_filename) == path:
+                return True
+        frame = frame.f_back  # type: ignore[assignment]
+    return False
 
 
 def _plain(qualname: str) -> str:

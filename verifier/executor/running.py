@@ -19,7 +19,15 @@ from verifier.executor.findings import (
 )
 from verifier.executor.machine import ConcreteMachine
 from verifier.executor.memory import Memory
-from verifier.executor.session import Kernel, Session, array_of, input_tensor, known_dtype, launch
+from verifier.executor.session import (
+    Kernel,
+    Session,
+    array_of,
+    input_tensor,
+    known_dtype,
+    launch,
+    placed,
+)
 from verifier.executor.tiles import Tensor
 from verifier.hardware.chips import Chip
 from verifier.report import model as report
@@ -264,20 +272,7 @@ def _argument(
 
 
 def _invoke(function: Callable[..., Any], grid: tuple[int, ...], given: dict[str, Any]) -> Any:
-    try:
-        signature = inspect.signature(function)
-    except (TypeError, ValueError):
-        return launch(function, grid, (), given)
-    positional: list[Any] = []
-    named = dict(given)
-    for parameter in signature.parameters.values():
-        if parameter.kind is parameter.VAR_POSITIONAL and parameter.name in named:
-            positional.extend(named.pop(parameter.name))
-        elif parameter.kind is parameter.POSITIONAL_ONLY and parameter.name in named:
-            positional.append(named.pop(parameter.name))
-        elif parameter.kind is parameter.VAR_KEYWORD and parameter.name in named:
-            named.update(named.pop(parameter.name))
-    return launch(function, grid, tuple(positional), named)
+    return launch(function, grid, *placed(function, given))
 
 
 def _tensors(value: Any) -> list[Tensor]:

@@ -113,13 +113,52 @@ class Kernel:
         Raises:
             TypeError, ValueError: they cannot be told.
         """
-        return inspect.signature(self.function if self.structure is None else self.structure)
+        return signature_of(self.function if self.structure is None else self.structure)
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         return launch(self.function, (), args, keywords)
 
     def __getitem__(self, grid: Any) -> Callable[..., Any]:
         return functools.partial(_launch_on, self.function, grid)
+
+
+def signature_of(function: Callable[..., Any]) -> inspect.Signature:
+    """The inputs of a function: its own names, and for starred ones those of what it wraps.
+
+    Raises:
+        TypeError, ValueError: they cannot be told.
+    """
+    own = inspect.signature(function, follow_wrapped=False)
+    starred = {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}
+    if any(p.kind in starred for p in own.parameters.values()):
+        return inspect.signature(function)
+    return own
+
+
+def placed(
+    function: Callable[..., Any], given: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments by place and by name of a function that is given some by its signature."""
+    try:
+        signature = signature_of(function)
+        own = inspect.signature(function, follow_wrapped=False).parameters
+    except (TypeError, ValueError):
+        return (), given
+    positional: list[Any] = []
+    named = dict(given)
+    starred = any(p.kind is p.VAR_POSITIONAL and p.name not in given for p in own.values())
+    for parameter in signature.parameters.values():
+        if starred and parameter.kind is parameter.POSITIONAL_OR_KEYWORD:
+            if parameter.name not in named:
+                break  # it has a default, and what comes behind it is given by name
+            positional.append(named.pop(parameter.name))
+        elif parameter.kind is parameter.VAR_POSITIONAL and parameter.name in named:
+            positional.extend(named.pop(parameter.name))
+        elif parameter.kind is parameter.POSITIONAL_ONLY and parameter.name in named:
+            positional.append(named.pop(parameter.name))
+        elif parameter.kind is parameter.VAR_KEYWORD and parameter.name in named:
+            named.update(named.pop(parameter.name))
+    return tuple(positional), named
 
 
 def _launch_on(function: Callable[..., Any], grid: Any, *args: Any, **keywords: Any) -> Any:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
@@ -20,7 +19,6 @@ from verifier.source.meanings import (
     Imported,
     Local,
     Scope,
-    is_leaf,
     meaning_of,
     parameters,
     scope_of,
@@ -28,13 +26,13 @@ from verifier.source.meanings import (
 from verifier.source.outline import (
     BrokenDefinition,
     first_line_of,
+    last_line_of,
 )
 from verifier.source.project import Module, Project
+from verifier.source.sites import Site, column_of, name_span
 from verifier.source.starts import Finder, Start
 from verifier.source.text import SourceError
 from verifier.source.wrappers import Names, Value, Wrapper
-
-_CONTRACT = re.compile(r"#\s*tilelint:\s*contract\b[ \t]*(.*?)\s*$")
 
 
 class How(Enum):
@@ -56,7 +54,8 @@ class KernelEntry:
     ``name`` is qualified: ``kernel``, ``outer.inner``, ``Class.method``. ``line`` is that of the
     ``def``; ``name_span`` covers the identifier. ``wrapper`` is the dotted origin of the decorator
     or wrapper, ``keywords`` its literal keyword arguments. ``nested`` is true for everything that
-    is not a top-level function. ``error`` is set when the body does not parse.
+    is not a top-level function, but for what is made at the top level (``site``). ``error`` is set
+    when the body does not parse.
     """
 
     path: Path
@@ -71,6 +70,8 @@ class KernelEntry:
     error: SourceError | None = None
     bound: tuple[tuple[str, Value], ...] = ()
     anonymous: bool = False
+    #: where it is made, if decorators or calls make something of the function before
+    site: Site | None = None
 
 
 class Scanned(Struct, frozen=True):
@@ -121,7 +122,7 @@ def scan(
     found: dict[tuple[object, ...], KernelEntry] = {}
     visitor = _visited(project, module)
     for entry in [*visitor.decorated, *visitor.wrapped]:
-        found.setdefault((*_place(entry), entry.bound), entry)
+        found.setdefault((*_place(entry), entry.bound, entry.name), entry)
     dialects = visitor.dialects()
     if not dialects:
         return Scanned(module, tuple(sorted(found.values(), key=_place)), _nearly(visitor))
@@ -130,7 +131,7 @@ def scan(
     own = {visitor.unit(entry.name) for entry in visitor.decorated}
     visitors = [visitor, *(_visited(project, other) for other, names in mentioned if names & own)]
     decorated = {each.unit(entry.name) for each in visitors for entry in each.decorated}
-    wrapped = {_unit(entry) for each in visitors for entry in each.wrapped}
+    wrapped = {unit for each in visitors for unit in each.made}
     sites = [site for each in visitors for site in each.sites(functions)]
     called = helpers(decorated, wrapped, sites)
     judged_there = [
@@ -263,6 +264,7 @@ def discover(project: Project, modules: Iterable[Module]) -> list[KernelEntry]:
                 entry.line,
                 entry.name_span.column,
                 entry.bound,
+                entry.name,
             )
             if key not in found or (found[key].how is How.WRAPPED and entry.how is How.DECORATOR):
                 found[key] = entry
@@ -293,7 +295,17 @@ def enclosing_functions(project: Project, entry: KernelEntry) -> tuple[Enclosing
     Raises:
         SourceError: as ``kernel_definition``.
     """
-    chain = _chain(project, entry)
+    if entry.site is None:
+        chain = _chain(project, entry)
+    elif entry.site.around is None:
+        chain = ()
+    else:
+        line, column = entry.site.around
+        span = ir.Span(entry.site.path, line, column, line, column)
+        path = Path(entry.site.path)
+        outer = dataclasses.replace(entry, path=path, line=line, name_span=span, anonymous=False)
+        around = _chain(project, outer)
+        chain = (*around, around[-1]) if around else ()
     return tuple(
         Enclosing(outer, method=position > 0 and isinstance(chain[position - 1], ir.ClassDef))
         for position, outer in enumerate(chain[:-1])
@@ -336,43 +348,6 @@ def _named_lambda(entry: KernelEntry, node: ir.LambdaExpr) -> ir.FunctionDef:
     )
 
 
-def contract_comments(module: Module) -> dict[str, list[tuple[int, str]]]:
-    """``# tilelint: contract ...`` comments in the block right above a function.
-
-    Maps the qualified name of the function to (line, text after ``contract``), in order. One
-    comment line is one contract; other comment lines may stand between.
-    """
-    if "tilelint:" not in module.text:
-        return {}
-    result: dict[str, list[tuple[int, str]]] = {}
-    stack: list[tuple[ast.AST, str]] = [(node, "") for node in reversed(module.syntax())]
-    while stack:
-        node, prefix = stack.pop()
-        below = prefix
-        if isinstance(node, (*FUNCTIONS, ast.ClassDef)):
-            name = prefix + node.name
-            below = name + "."
-            if isinstance(node, FUNCTIONS):
-                found = _comments_above(module, first_line_of(node), node.lineno)
-                if found:
-                    result.setdefault(name, []).extend(found)
-        children = [child for child in nodes.below(node) if not is_leaf(child)]
-        stack.extend((child, below) for child in reversed(children))
-    return result
-
-
-def _comments_above(module: Module, first: int, def_line: int) -> list[tuple[int, str]]:
-    begin = first
-    while begin > 1 and module.lines[begin - 2].lstrip().startswith("#"):
-        begin -= 1
-    found = []
-    for number in range(begin, def_line):
-        match = _CONTRACT.match(module.lines[number - 1].lstrip())
-        if match:
-            found.append((number, match.group(1)))
-    return found
-
-
 def _place(entry: KernelEntry) -> tuple[str, int, int]:
     return (str(entry.path), entry.line, entry.name_span.column)
 
@@ -387,6 +362,10 @@ class _Visitor:
         self.globals = self._names.globals
         self.decorated: list[KernelEntry] = []
         self.wrapped: list[KernelEntry] = []
+        #: the functions that are wrapped
+        self.made: set[Unit] = set()
+        #: the lines of functions of the module that wrap what they are given, and are used
+        self._wrapping: set[int] = set()
         #: what calls are given as a name, by the calls
         self._assigned: dict[ast.AST, str] = {}
         #: every call, in which function and scopes
@@ -398,6 +377,14 @@ class _Visitor:
 
     def run(self, statements: Sequence[ast.stmt]) -> None:
         self._block(statements, "", [self.globals])
+        # in a function that wraps what it is given there is no kernel but those that it makes
+        self.wrapped = [
+            entry
+            for entry in self.wrapped
+            if entry.site is None
+            or entry.site.around is None
+            or entry.site.around[0] not in self._wrapping
+        ]
 
     def broken(self, definition: BrokenDefinition) -> None:
         """List a definition whose body does not parse by its decorators."""
@@ -469,20 +456,56 @@ class _Visitor:
             self._inside.append((node, prefix))
         if wrapper is not None:
             local = Local(node, prefix + node.name, bool(prefix))
-            self.decorated.append(
-                _entry(self.module, local, wrapper.api.dialect, How.DECORATOR, wrapper)
-            )
+            entry = _entry(self.module, local, wrapper.api.dialect, How.DECORATOR, wrapper)
+            site = self._decorated_at(node.decorator_list, prefix, scopes)
+            self.decorated.append(dataclasses.replace(entry, site=site))
+
+    def _decorated_at(
+        self, decorators: Sequence[ast.expr], prefix: str, scopes: list[Scope]
+    ) -> Site | None:
+        """The decorator that makes a kernel of what those below it make."""
+        wrappers = [self._wrapper_of(each, scopes) for each in decorators]
+        first = next(k for k, wrapper in enumerate(wrappers) if wrapper is not None)
+        changing = [
+            decorator
+            for decorator, wrapper in zip(decorators[first:], wrappers[first:], strict=True)
+            if wrapper is None or wrapper.changes
+        ]
+        if not changing:
+            return None
+        self._wraps(decorators[first], scopes)
+        text = " and ".join(f"`@{ast.unparse(each)}`" for each in changing)
+        return self._site(decorators[first], text, prefix)
+
+    def _wraps(self, node: ast.expr, scopes: list[Scope]) -> None:
+        found = self._names.function(node.func if isinstance(node, ast.Call) else node, scopes)
+        if found is not None and found[0] is self.module:
+            self._wrapping.add(found[1].node.lineno)
+
+    def _site(self, node: ast.expr, text: str, prefix: str) -> Site:
+        around = None
+        name = prefix[:-1]
+        while name and around is None:
+            for each in self._defined.get(name, ()):
+                if isinstance(each, FUNCTIONS):
+                    if first_line_of(each) <= node.lineno <= last_line_of(each):
+                        span = name_span(self.module, each)
+                        around = (span.line, span.column)
+            name = name.rpartition(".")[0]
+        column = column_of(self.module, node)
+        return Site(str(self.module.path), node.lineno, column, text, around)
 
     def _first_wrapper(self, decorators: Sequence[ast.expr], scopes: list[Scope]) -> Wrapper | None:
-        for decorator in decorators:
-            wrapper = self._names.wrapper(decorator, scopes)
-            if wrapper is None and isinstance(decorator, ast.Call):
-                # `@kernel(Params)`: the argument is the type of what the kernel is given
-                made = self._names.wrapper(decorator.func, scopes)
-                wrapper = made if made is not None and made.api.typed else None
-            if wrapper is not None:
-                return wrapper
-        return None
+        found = (self._wrapper_of(decorator, scopes) for decorator in decorators)
+        return next((wrapper for wrapper in found if wrapper is not None), None)
+
+    def _wrapper_of(self, decorator: ast.expr, scopes: list[Scope]) -> Wrapper | None:
+        wrapper = self._names.wrapper(decorator, scopes)
+        if wrapper is None and isinstance(decorator, ast.Call):
+            # `@kernel(Params)`: the argument is the type of what the kernel is given
+            made = self._names.wrapper(decorator.func, scopes)
+            wrapper = made if made is not None and made.api.typed else None
+        return wrapper
 
     def _call(self, node: ast.Call, prefix: str, scopes: list[Scope]) -> None:
         for wrapper, given in self._names.launched(node, scopes):
@@ -503,9 +526,19 @@ class _Visitor:
             else:
                 local, dialect = target.function, wrapper.api.dialect
                 entry = _entry(target.module, local, dialect, How.WRAPPED, wrapper)
-            self.wrapped.append(
-                dataclasses.replace(entry, bound=target.bound) if target.bound else entry
-            )
+            self.made.add(_unit(entry))
+            if target.bound:
+                entry = dataclasses.replace(entry, bound=target.bound)
+            if wrapper.changes or target.changed:
+                self._wraps(node, scopes)
+                said = {n.id for n in nodes.walk(node) if isinstance(n, ast.Name)}
+                free = not any(said & scope.keys() for scope in scopes[1:])
+                site = self._site(node, f"`{ast.unparse(node)}`", "" if free else prefix)
+                name = self._assigned.get(node) or entry.name.rpartition(".")[2]
+                entry = dataclasses.replace(
+                    entry, site=site, name=prefix + name, nested=site.around is not None, bound=()
+                )
+            self.wrapped.append(entry)
 
     def dialects(self) -> set[str]:
         """The dialects whose packages the module imports."""
@@ -592,7 +625,7 @@ def _entry(
         module.path,
         local.name,
         local.node.lineno,
-        _name_span(module, local.node),
+        name_span(module, local.node),
         dialect,
         how,
         "" if wrapper is None else wrapper.dotted,
@@ -611,8 +644,7 @@ def _lambda_entry(
     wrapper: Wrapper | None = None,
 ) -> KernelEntry:
     """A lambda goes by the name that it, or what is made of it, is assigned to."""
-    line = module.lines[node.lineno - 1]
-    column = len(line.encode("utf-8", "replace")[: node.col_offset].decode("utf-8", "replace"))
+    column = column_of(module, node)
     span = ir.Span(str(module.path), node.lineno, column, node.lineno, column + len("lambda"))
     return KernelEntry(
         module.path,
@@ -626,23 +658,3 @@ def _lambda_entry(
         nested=bool(prefix),
         anonymous=True,
     )
-
-
-def _name_span(module: Module, node: ast.FunctionDef | ast.AsyncFunctionDef) -> ir.Span:
-    """The identifier after ``def``, past white space and continued lines."""
-    number = node.lineno
-    line = module.lines[number - 1]
-    # `ast` counts columns in UTF-8 bytes; before a `def` there is white space or `if x:` only.
-    column = len(line.encode("utf-8", "replace")[: node.col_offset].decode("utf-8", "replace"))
-    words = ["async", "def"] if isinstance(node, ast.AsyncFunctionDef) else ["def"]
-    for word in words:
-        column += len(word)
-        while True:
-            rest = line[column:]
-            blank = len(rest) - len(rest.lstrip(" \t\f"))
-            column += blank
-            if not line.startswith("\\", column) or number >= len(module.lines):
-                break
-            number += 1
-            line, column = module.lines[number - 1], 0
-    return ir.Span(str(module.path), number, column, number, column + len(node.name))

@@ -8,7 +8,7 @@ one, or a function of the project that wraps what it is given. It is given a fun
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
 from msgspec import Struct, field
@@ -37,11 +37,15 @@ _DEPTH: Final = 8
 
 
 class Wrapper(Struct, frozen=True):
-    """What makes entry points: its dotted origin and its literal keyword arguments."""
+    """What makes entry points: its dotted origin and its literal keyword arguments.
+
+    ``changes``: it makes something else of what it is given first.
+    """
 
     dotted: str
     api: KernelApi
     keywords: Mapping[str, object]
+    changes: bool = False
 
 
 class Named(Struct, frozen=True):
@@ -57,12 +61,14 @@ Value: TypeAlias = "int | float | str | bool | Named | None"
 class Target(Struct, frozen=True):
     """What a wrapper is given: a function, or a lambda, with arguments that are ``bound``.
 
-    An argument that is bound to what the text does not say is not among them.
+    An argument that is bound to what the text does not say is not among them. ``changed``: it is
+    given what a decorator or another function of the project makes of it.
     """
 
     module: Module
     function: Local | ast.Lambda
     bound: tuple[tuple[str, Value], ...] = ()
+    changed: bool = False
 
 
 class Names(Struct):
@@ -244,25 +250,32 @@ class Names(Struct):
             return known
         found: dict[str, Wrapper] = {}
         self._seen[function.node] = found  # one that calls itself wraps nothing by that
-        own = (
-            set(parameters(function.node.args))
-            - scope_of(function.node.body, "", nested=True).keys()
-        )
-        calls = [
-            call
-            for statement in function.node.body
-            for call in nodes.walk(statement)
-            if isinstance(call, ast.Call)
-            and any(isinstance(a, ast.Name) and a.id in own for a in call.args[:1])
-        ]
+        own = scope_of(function.node.body, "", nested=True)
+        of = {name: name for name in parameters(function.node.args)}
         inside = [*scopes, self._own(function)]
-        for call in calls:
-            name = call.args[0]
-            assert isinstance(name, ast.Name)
-            if meaning_of(name.id, inside) is None:
-                wrapper = self.wrapper(call.func, inside, 1)
-                if wrapper is not None:
-                    found.setdefault(name.id, _with(wrapper, literals(call.keywords)))
+        everything = [n for statement in function.node.body for n in nodes.walk(statement)]
+        for node in everything:
+            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+                made = _made_of(node.value, of)
+                if made is None:
+                    of.pop(node.targets[0].id, None)
+                else:
+                    of[node.targets[0].id] = of[made]
+        for call in everything:
+            name = _made_of(call.args[0], of) if isinstance(call, ast.Call) and call.args else None
+            if name is None:
+                continue
+            assert isinstance(call, ast.Call)
+            wrapper = self.wrapper(call.func, inside, 1)
+            if wrapper is not None:
+                given = call.args[0]
+                while isinstance(given, ast.Call) and given.args:
+                    if self.wrapper(given.func, inside, 1) is None:
+                        break
+                    given = given.args[0]
+                changes = wrapper.changes or name in own or not isinstance(given, ast.Name)
+                wrapper = _with(wrapper, literals(call.keywords), changes)
+                found.setdefault(of[name], wrapper)
         return found
 
     # ----------------------------------------------------------------- origins
@@ -333,7 +346,9 @@ class Names(Struct):
         if isinstance(node, ast.Lambda):
             return Target(self.module, node)
         if isinstance(node, ast.Call):
-            return self._partial(node, scopes, depth)
+            if self._is_partial(node, scopes):
+                return self._partial(node, scopes, depth)
+            return self._changed(node, scopes, depth)
         if isinstance(node, ast.Name) and depth < _DEPTH:
             meaning = meaning_of(node.id, scopes)
             if isinstance(meaning, Alias) and isinstance(
@@ -341,7 +356,44 @@ class Names(Struct):
             ):
                 return self.target(meaning.value, scopes, depth + 1)
         found = self.function(node, scopes)
-        return None if found is None else Target(*found)
+        if found is None:
+            return None
+        decorated = bool(found[1].node.decorator_list)
+        return Target(*found, changed=decorated and not self._is_kernel(found[1], scopes))
+
+    def _is_kernel(self, function: Local, scopes: list[Scope]) -> bool:
+        """Whether the decorators of a function make it a kernel, and nothing else."""
+        made = [self.wrapper(each, scopes) for each in function.node.decorator_list]
+        return all(wrapper is not None and not wrapper.changes for wrapper in made)
+
+    def _launches(self, node: ast.expr, scopes: list[Scope], depth: int) -> bool:
+        """Whether an expression is a kernel already, and no longer the function of one."""
+        if isinstance(node, ast.Name) and depth < _DEPTH:
+            meaning = meaning_of(node.id, scopes)
+            if isinstance(meaning, Alias):
+                return self._launches(meaning.value, scopes, depth + 1)
+            decorators = meaning.node.decorator_list if isinstance(meaning, Local) else []
+            return any(self.wrapper(each, scopes) is not None for each in decorators)
+        return isinstance(node, ast.Call) and next(self.launched(node, scopes), None) is not None
+
+    def _changed(self, node: ast.Call, scopes: list[Scope], depth: int) -> Target | None:
+        """The function that a call makes something of, or that it makes."""
+        given = (*node.args, *(keyword.value for keyword in node.keywords))
+        if depth > _DEPTH or any(self._launches(each, scopes, depth) for each in (node, *given)):
+            return None
+        for argument in given:
+            if isinstance(argument, (ast.Name, ast.Attribute, ast.Lambda, ast.Call)):
+                found = self.target(argument, scopes, depth + 1)
+                if found is not None:
+                    return Target(found.module, found.function, changed=True)
+        for names, returned, inside in self.returned_by(node, scopes, depth):
+            if isinstance(returned, ast.Lambda) or (
+                isinstance(returned, ast.Name) and returned.id in inside[-1]
+            ):
+                made = names.target(returned, inside, depth + 1)
+                if made is not None:
+                    return Target(made.module, made.function, changed=True)
+        return None
 
     def bound_before(self, node: ast.Call, scopes: list[Scope]) -> tuple[ast.expr, ...]:
         """The function that ``functools.partial`` is given, and what it binds; else nothing."""
@@ -365,7 +417,7 @@ class Names(Struct):
             told = self._value(argument, scopes) if own else _literal(argument)
             if told:
                 known[name] = told[0]
-        return Target(inner.module, inner.function, tuple(sorted(known.items())))
+        return Target(inner.module, inner.function, tuple(sorted(known.items())), inner.changed)
 
     def _is_partial(self, node: ast.Call, scopes: list[Scope]) -> bool:
         """Whether ``functools.partial`` is called."""
@@ -452,8 +504,19 @@ def _literal(node: ast.expr) -> tuple[Value] | tuple[()]:
     return (value,) if value is None or isinstance(value, (int, float, str)) else ()
 
 
-def _with(wrapper: Wrapper, keywords: Mapping[str, object]) -> Wrapper:
-    return Wrapper(wrapper.dotted, wrapper.api, {**wrapper.keywords, **keywords})
+def _with(wrapper: Wrapper, keywords: Mapping[str, object], changes: bool = False) -> Wrapper:
+    keywords = {**wrapper.keywords, **keywords}
+    return Wrapper(wrapper.dotted, wrapper.api, keywords, changes or wrapper.changes)
+
+
+def _made_of(node: ast.expr, names: Collection[str]) -> str | None:
+    """One of the names, if an expression is it or a call that is given it."""
+    if isinstance(node, ast.Name):
+        return node.id if node.id in names else None
+    if not isinstance(node, ast.Call):
+        return None
+    given = (*node.args, *(keyword.value for keyword in node.keywords))
+    return next((found for each in given if (found := _made_of(each, names))), None)
 
 
 def _may_be_given(node: ast.expr) -> bool:

@@ -13,17 +13,10 @@ from verifier.source import apis, ir
 from verifier.symbolic.python import expressions, notes
 from verifier.symbolic.python.kinds import external
 from verifier.symbolic.python.model import Builtin, Class, Function, HostType
-from verifier.symbolic.python.vm import VM
+from verifier.symbolic.python.vm import LAUNCHING, VM
 from verifier.symbolic.trace import LedgerKind
 from verifier.symbolic.values import ApiRef, ExternalRef, Noted, Opaque
 
-#: decorators of kernels, which leave a function what it is, as far as a trace can tell
-_OF_KERNELS: Final = frozenset(
-    {
-        "jit", "trace", "baremetal", "benchmark", "profile", "simulate", "simulate_kernel",
-        "nki_jit", "kernel",
-    }
-)  # fmt: skip
 #: others that do what the function does: it is run inside of them, with what it is given
 _TRANSPARENT: Final = frozenset(
     {
@@ -52,7 +45,7 @@ def evaluated(vm: VM, nodes: Sequence[ir.Expr]) -> list[Decorator]:
 
 def _evaluated(vm: VM, node: ir.Expr) -> Decorator:
     value = vm.eval(node.func if isinstance(node, ir.Call) else node)
-    if isinstance(value, ApiRef) and value.name.rpartition(".")[2] in _OF_KERNELS:
+    if isinstance(value, ApiRef) and value.name.rpartition(".")[2] in LAUNCHING:
         return Decorator(node, value, True)
     if isinstance(value, ExternalRef) and _is_transparent(value.path):
         return Decorator(node, value, True)
@@ -67,7 +60,7 @@ def _evaluated(vm: VM, node: ir.Expr) -> Decorator:
 def _is_transparent(path: str) -> bool:
     """Whether a decorator of a library is known to leave what a function does."""
     library, last = path.partition(".")[0], path.rpartition(".")[2]
-    return path in _TRANSPARENT or (library in apis.libraries() and last in _OF_KERNELS)
+    return path in _TRANSPARENT or (library in apis.libraries() and last in LAUNCHING)
 
 
 def applied(vm: VM, decorators: Sequence[Decorator], made: object) -> object:
@@ -80,8 +73,10 @@ def applied(vm: VM, decorators: Sequence[Decorator], made: object) -> object:
 def _applied(vm: VM, decorator: Decorator, made: object) -> object:
     node, value = decorator.node, decorator.value
     if decorator.left:
-        if isinstance(value, ApiRef) and isinstance(made, Function):
-            made = replace(made, device=True)
+        if isinstance(value, ApiRef):
+            vm.launches(made, node.span)
+            if isinstance(made, Function):
+                made = replace(made, device=True)
         return _kept(vm, made)
     if isinstance(value, (Function, Builtin, Class, HostType)) or vm.box(value) is not None:
         return vm.call(value, (made,), span=node.span)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import Final
 
@@ -15,6 +15,7 @@ from verifier.source.discovery import Enclosing
 from verifier.source.ir import Span
 from verifier.source.project import Module, Project
 from verifier.source.scopes import names_of
+from verifier.source.sites import Site
 from verifier.symbolic import expr as E
 from verifier.symbolic.dialect import Dialect, Input
 from verifier.symbolic.expr import Bool, Expr, Sym
@@ -23,6 +24,7 @@ from verifier.symbolic.python import (
     contradictions,
     functions,
     hints,
+    launched,
     modules,
     ranks,
     signs,
@@ -39,7 +41,7 @@ from verifier.symbolic.python.flow import (
     Wait,
 )
 from verifier.symbolic.python.given import initial_value
-from verifier.symbolic.python.heap import UNBOUND, Scope
+from verifier.symbolic.python.heap import UNBOUND, DictBox, Scope
 from verifier.symbolic.python.inputs import (
     InputKind,
     Inputs,
@@ -73,6 +75,8 @@ class Request(Struct, frozen=True):
     enclosing: tuple[Enclosing, ...] = ()
     pinned: Mapping[str, Pin] = field(default_factory=dict)
     grid: tuple[int, ...] | None = None
+    #: where it becomes a kernel, if that is not the definition alone
+    site: Site | None = None
     #: relations of a contract, over the symbols of its sizes
     conditions: tuple[tuple[Bool, str], ...] = ()
     #: nothing is known of the arguments: no kernel, but a function that may be called with anything
@@ -119,6 +123,7 @@ class Run(Struct):
 
 
 _NO_HINT: Final = Hint()
+_NOTHING: Final[Mapping[str, object]] = {}
 _STARRED: Final = (ir.ParamKind.STAR, ir.ParamKind.DOUBLE_STAR)
 
 Decide = Callable[[tuple[Bool, ...], Bool], "bool | None"]
@@ -140,6 +145,35 @@ def interpreted(
     has traced stays, but for loops whose generic trip is not confirmed. ``within`` may end the run
     anywhere.
     """
+    entry = _entry(project, dialect, hardware, generation, request, decide, deadline)
+    with within or nullcontext():
+        entry.run()
+    return _finished(entry)
+
+
+def inputs_of(
+    project: Project,
+    dialect: Dialect[VM],
+    hardware: Hardware,
+    generation: Generation,
+    request: Request,
+) -> tuple[ir.Param, ...]:
+    """The inputs of a kernel that is made of a function at its site."""
+    entry = _entry(project, dialect, hardware, generation, request, lambda facts, claim: None, None)
+    entry.looking = True
+    entry.run()
+    return entry.params
+
+
+def _entry(
+    project: Project,
+    dialect: Dialect[VM],
+    hardware: Hardware,
+    generation: Generation,
+    request: Request,
+    decide: Decide,
+    deadline: float | None,
+) -> _Entry:
     trace = Trace(
         kernel=request.name,
         path=str(request.module.path),
@@ -161,10 +195,7 @@ def interpreted(
     vm.grid_sizes = request.grid
     vm.exactly = request.exactly
     vm.at_any_size = request.at_any_size
-    entry = _Entry(vm, request)
-    with within or nullcontext():
-        entry.run()
-    return _finished(entry)
+    return _Entry(vm, request)
 
 
 def _find_idle(trace: Trace) -> None:
@@ -254,6 +285,10 @@ class _Entry:
         self.opaque = ""
         self.entered = False
         self.sizes: dict[Sym, Named] = {}
+        #: the inputs of what is launched
+        self.params: tuple[ir.Param, ...] = ()
+        #: only the inputs are asked for
+        self.looking = False
         #: why the run ended early, and where; whether it came to its end
         self.ended: tuple[str, Span] | None = None
         self.done = False
@@ -277,9 +312,29 @@ class _Entry:
 
     def _start(self) -> None:
         """Interpret the outermost definition."""
+        site = self.request.site
+        if site is not None and not self.request.enclosing:
+            self._launch(launched.at(self.vm, site), 0)
+            return
         function = self._outermost()
         if function is not None:
             self._enter(function, 0)
+
+    def _launch(self, value: object, depth: int) -> None:
+        """Run what became the kernel."""
+        found = launched.entered(self.vm, value)
+        site = self.request.site
+        assert site is not None
+        if isinstance(found, str):
+            self.entered = True
+            text = f"what {site.text} launches is not known: {found}"
+            self.ended = (text, self.request.definition.name_span)
+            return
+        params = launched.parameters(found.function, self.request.definition)
+        self.params = tuple(p for p in params if p.name not in found.given)
+        self.entered = True
+        if not self.looking:
+            self._enter(found.function, depth, found.given)
 
     def _outermost(self) -> Function | None:
         """The outermost function as its module has made it, before any decorator."""
@@ -320,7 +375,9 @@ class _Entry:
                     return value if value.definition.span == definition.span else None
         return None
 
-    def _enter(self, function: Function, depth: int) -> None:
+    def _enter(
+        self, function: Function, depth: int, given: Mapping[str, object] = _NOTHING
+    ) -> None:
         """Run a function of the chain; a kernel is called outside of all that is around it."""
         vm, definition = self.vm, function.definition
         assert isinstance(definition, ir.FunctionDef)
@@ -330,13 +387,18 @@ class _Entry:
         vm.frames.append(Frame(function.module, scope.id, vm.path_length(), function))
         base = vm.path_length()
         try:
-            bound = self._arguments(function, depth)
+            bound = self._arguments(function, depth, given)
             box = vm.heap.write(scope.id)
             assert isinstance(box, Scope)
             box.names.update(bound)
             inner = self.request.definitions
             if depth + 1 < len(inner):
-                vm.awaited = Awaited(inner[depth + 1], lambda made: self._enter(made, depth + 1))
+                vm.awaited = Awaited(
+                    inner[depth + 1],
+                    lambda made: self._enter(made, depth + 1),
+                    self.request.site if depth + 2 == len(inner) else None,
+                    lambda value: self._launch(value, depth + 1),
+                )
                 with suppress(Ended), vm.landing(Wait.CALL):
                     vm.exec(definition.body)
             else:
@@ -395,23 +457,69 @@ class _Entry:
 
     # -- arguments -----------------------------------------------------------------------
 
-    def _arguments(self, function: Function, depth: int) -> dict[str, object]:
+    def _arguments(
+        self, function: Function, depth: int, given: Mapping[str, object] = _NOTHING
+    ) -> dict[str, object]:
         """What the parameters of a function of the chain are bound to."""
         vm, request, definition = self.vm, self.request, function.definition
         assert isinstance(definition, ir.FunctionDef)
         enclosing = request.enclosing[depth] if depth < len(request.enclosing) else None
         if enclosing is None and not request.opaque:
-            given = vm.dialect.arguments(vm, definition, self._declared)
-            if given is not None:
-                return dict(given)
-        named = {p.name for p in definition.params if p.kind not in _STARRED}
+            decorators = request.definition.decorators
+            fields = vm.dialect.arguments(
+                vm, replace(definition, decorators=decorators), self._declared
+            )
+            if fields is not None:
+                return dict(fields)
+        if enclosing is not None or request.site is None:
+            return self._inputs(function, definition.params, enclosing, depth)
+        found = {**self._inputs(function, self.params, None, depth), **given}
+        if definition.span == request.definition.span:
+            return found
+        return self._handed_on(function, found)
+
+    def _handed_on(self, function: Function, found: Mapping[str, object]) -> dict[str, object]:
+        """The arguments of what is launched: some of the inputs are in its starred parameters."""
+        own = {p.name for p in function.definition.params}
+        places = [p.name for p in self.params if p.kind is not ir.ParamKind.KEYWORD]
+        out = {name: value for name, value in found.items() if name in own}
+        rest = [name for name in found if name not in own]
+        for p in function.definition.params:
+            if p.kind is ir.ParamKind.STAR:
+                out[p.name] = tuple(found[name] for name in rest if name in places)
+                rest = [name for name in rest if name not in places]
+        for p in function.definition.params:
+            if p.kind is ir.ParamKind.DOUBLE_STAR:
+                out[p.name] = self.vm.heap.new(DictBox({name: found[name] for name in rest}))
+        return out
+
+    def _inputs(
+        self,
+        function: Function,
+        params: Iterable[ir.Param],
+        enclosing: Enclosing | None,
+        depth: int,
+    ) -> dict[str, object]:
+        """The inputs that parameters are."""
+        vm, request, definition = self.vm, self.request, function.definition
+        assert isinstance(definition, ir.FunctionDef)
+        params = [*params]
+        named = {p.name for p in params if p.kind not in _STARRED}
         settled = not request.opaque and enclosing is None and all(map(self._is_settled, named))
         guesses = {} if settled else hints.read(vm.project, function.module, definition)
         signed = signs.negatives(definition)
         hidden = request.names_within(depth) if enclosing is not None else frozenset()
         defaults = dict(function.defaults)
+        if enclosing is None and request.site is not None:
+            inner = vm.memo.get(("made", request.definition.span))
+            if not settled:
+                own = hints.read(vm.project, request.module, request.definition)
+                guesses = {**own, **guesses}
+            signed = signed | signs.negatives(request.definition)
+            if isinstance(inner, Function):
+                defaults = {**dict(inner.defaults), **defaults}
         out: dict[str, object] = {}
-        for position, param in enumerate(definition.params):
+        for position, param in enumerate(params):
             if enclosing is not None and enclosing.method and position == 0:
                 out[param.name] = Opaque(f"the object `{param.name}`", given=True)
                 continue
@@ -480,4 +588,4 @@ def _anything(name: str, default: object) -> object:
     return Guarded(((absent, None), (E.not_(absent), given)))
 
 
-__all__ = ["Decide", "HostCheck", "Request", "Run", "interpreted"]
+__all__ = ["Decide", "HostCheck", "Request", "Run", "inputs_of", "interpreted"]

@@ -216,7 +216,7 @@ def _conditional(vm: VM, node: ir.IfExpr) -> object:
 
 def _lambda(vm: VM, node: ir.LambdaExpr) -> object:
     waited = vm.awaited
-    if waited is not None and waited.definition.span == node.span:
+    if waited is not None and waited.site is None and waited.definition.span == node.span:
         vm.awaited = None
         waited.enter(make_function(vm, waited.definition, waited.definition.name))
         # what the enclosing function does with it is no part of it

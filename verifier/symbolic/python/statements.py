@@ -244,16 +244,17 @@ def _function(vm: VM, stmt: ir.FunctionDef) -> None:
     if stmt.is_async:
         names.bind(vm, stmt.name, vm.unfollowed("`async def` is not followed", stmt.span))
         return
-    entered = vm.awaited is not None and vm.awaited.definition is stmt
+    waited = vm.awaited
+    entered = waited is not None and waited.site is None and waited.definition is stmt
     given = [] if entered else decorators.evaluated(vm, stmt.decorators)
     made = make_function(vm, stmt, stmt.name)
     if vm.importing:
         vm.memo["made", stmt.span] = made
     names.bind(vm, stmt.name, decorators.applied(vm, given, made))
     if entered:
-        assert vm.awaited is not None
-        enter, vm.awaited = vm.awaited.enter, None
-        enter(made)
+        assert waited is not None
+        vm.awaited = None
+        waited.enter(made)
         # What the enclosing function does with its kernel is no part of the kernel.
         vm.leave(Exit.RETURN, None, stmt.span)
 

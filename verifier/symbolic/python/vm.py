@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from msgspec import Struct, field
 
 from verifier.source import ir
 from verifier.source.ir import Span
+from verifier.source.sites import Site
 from verifier.symbolic import expr as E
 from verifier.symbolic.dialect import Dialect
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.lanes import SystemAddress
 from verifier.symbolic.machine import Arg, Call
-from verifier.symbolic.python.flow import Escape
+from verifier.symbolic.python.flow import Ended, Escape
 from verifier.symbolic.python.heap import Item, ListBox
 from verifier.symbolic.python.iteration import Items, Iteration, Runs, Trips, Unknown
 from verifier.symbolic.python.kind import Language
@@ -32,10 +33,26 @@ _T = TypeVar("_T")
 
 
 class Awaited(Struct, frozen=True):
-    """A definition that is entered as soon as it is made: a kernel inside another function."""
+    """A definition that is entered as soon as it is made: a kernel inside another function.
+
+    With a ``site``, what becomes a kernel there is.
+    """
 
     definition: ir.FunctionDef
     enter: Callable[[Function], None]
+    site: Site | None = None
+    launch: Callable[[object], None] | None = None
+
+
+#: decorators of kernels, which leave a function what it is, as far as a trace can tell
+LAUNCHING: Final = frozenset(
+    {
+        "jit", "trace", "baremetal", "benchmark", "profile", "simulate", "simulate_kernel",
+        "nki_jit", "kernel",
+    }
+)  # fmt: skip
+#: the places where a value becomes a kernel: of the call or decorator, and of the calls around it
+Places = frozenset[tuple[str, int, int]]
 
 
 class Globals(Struct):
@@ -82,6 +99,8 @@ class VM(Operations):
         self.callee: Span | None = None
         #: the nested definition that the run is on its way to
         self.awaited: Awaited | None = None
+        #: what became a kernel, and where
+        self.launched: list[tuple[Places, object]] = []
         self.counters = {}
 
     def globals_of(self, module: Module) -> Globals:
@@ -136,6 +155,22 @@ class VM(Operations):
     def call_function(self, function: Function, call: Call) -> object:
         """Interpret a function of the project in place."""
         return self.language.call_function(self, function, call)
+
+    def launches(self, value: object, span: Span) -> None:
+        """A value becomes a kernel here.
+
+        Raises:
+            Ended: it was awaited.
+        """
+        spans = (span, *(frame.called for frame in self.frames if frame.called is not None))
+        places = frozenset((each.path, each.line, each.column) for each in spans)
+        self.launched.append((places, value))
+        waited = self.awaited
+        if waited is not None and waited.site is not None and waited.site.place in places:
+            assert waited.launch is not None
+            self.awaited = None
+            waited.launch(value)
+            raise Ended  # what the enclosing function does with its kernel is no part of it
 
     # -- iteration --------------------------------------------------------------------
 

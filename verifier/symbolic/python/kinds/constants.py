@@ -17,7 +17,7 @@ from verifier.symbolic.python.iteration import Iteration, Unknown
 from verifier.symbolic.python.kind import Kind
 from verifier.symbolic.python.kinds.external import unknown_call
 from verifier.symbolic.python.model import Function
-from verifier.symbolic.python.vm import VM
+from verifier.symbolic.python.vm import LAUNCHING, VM
 from verifier.symbolic.tensors import DType, LoopKind
 from verifier.symbolic.values import (
     TEXT,
@@ -233,6 +233,9 @@ def _device_call(vm: VM, api: ApiRef, call: Call) -> object:
             vm.cases(given[where].value),
             lambda case: _device_call(vm, api, _at_case(call, where, case)),
         )
+    given_first = next(iter(given.values()), None)
+    if given_first is not None and api.name.rpartition(".")[2] in LAUNCHING:
+        vm.launches(given_first.value, call.span)
     result = vm.dialect.call(vm, api, call)
     return _device_loop(vm, result) if isinstance(result, DeviceLoop) else result
 
