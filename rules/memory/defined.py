@@ -34,7 +34,7 @@ from rules.memory.cases import (
     following,
     same_elements,
 )
-from rules.memory.formulas import Ranges, cases, demands_of, no_later, size, widened
+from rules.memory.formulas import Ranges, another, cases, demands_of, no_later, size, widened
 from rules.memory.order import behind_barrier, waits
 from rules.memory.reading import (
     Read,
@@ -307,17 +307,22 @@ def _at_destination(read: Read, write: Write, defined: Bool, known: Ranges) -> t
     inside += _there(read.access.view)
     lost = [*read.access.given, read.access.view.mask, *inside, E.not_(defined)]
     line = [axis for axis, at in zip(axes, place, strict=True) if at is None]
-    if isinstance(fate, Folded) and fate.prefix:
-        lost.append(no_later(read.access.view, write.access.view))
-    if isinstance(fate, Folded) and fate.among is not None:
-        for number, axis in ((k, a) for k, a in enumerate(axes) if place[k] is None):
-            joins = fate.among(operation, number, axis.index, index[number])
-            lost.append(E.TRUE if joins is None else joins)
-    by = E.Substitution(put)
+    # where a tensor is worked on in place, the indices of both sides have the same names
+    others = {a.symbol: another(a) for a in line}
+    by = E.Substitution({**put, **{symbol: axis.index for symbol, axis in others.items()}})
     conditions = [by.bool(fact) for fact in lost]
-    if not any(axis.symbol in fact.free() for axis in line for fact in conditions):
+    running = [axis.symbol for axis in others.values()]
+    moved = [others.get(axis.symbol, axis) for axis in axes]
+    if isinstance(fate, Folded) and fate.prefix:
+        source = replace(read.access.view, axes=tuple(moved))
+        conditions.append(no_later(source, write.access.view))
+    if isinstance(fate, Folded) and fate.among is not None:
+        for number, axis in ((k, a) for k, a in enumerate(moved) if place[k] is None):
+            joins = fate.among(operation, number, axis.index, index[number])
+            conditions.append(E.TRUE if joins is None else joins)
+    if not any(symbol in fact.free() for symbol in running for fact in conditions):
         return E.not_(E.and_(*conditions)), True
-    sizes = [(axis.symbol, by.expr(axis.size)) for axis in line]
+    sizes = [(symbol, by.expr(axis.size)) for symbol, axis in zip(running, line, strict=True)]
     found, exact = exists(sizes, conditions, decide=known.known.decide)
     return E.not_(found), exact
 

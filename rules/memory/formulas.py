@@ -270,6 +270,13 @@ def no_later(source: View, target: View) -> Bool:
     return E.le(_number(mine), _number(its))
 
 
+def another(axis: Axis) -> Axis:
+    """The same axis with an index of another name."""
+    symbol = E.fresh("t", 0, axis.symbol.hi, E.Origin.AXIS).as_atom()
+    assert isinstance(symbol, E.Sym)
+    return Axis(symbol, axis.size)
+
+
 def _number(axes: Sequence[Axis]) -> Expr:
     """How many elements stream by before the one that some axes name."""
     number = E.const(0)

@@ -608,3 +608,19 @@ return out
     body = tuple(text.strip().splitlines())
     found = judge(Kernel("beta1", "trn2", body, inputs, symbolic=True))
     assert (found.kind, found.problems) == ("clean" if bound == 3 else "violated", ())
+
+
+def test_a_window_that_is_worked_on_in_place() -> None:
+    """The row that is stored is made of padding alone."""
+    text = """
+a = pl.make_tensor([2, 5, 2, 3], pl.bfloat16, align_mode=pl.TPU_ALIGN)
+b = pl.make_tensor([1, 5, 1, 3], pl.bfloat16, align_mode=pl.TPU_COMPACT)
+g = pl.gtensor([1, 5, 1, 3], pl.GLOBAL, x)
+pl.dma.load(b, g)
+pl.tiu.fdw_conv(a, a, b, 3, [1, 3], [2, 1], [2, 1], [1, 1, 1, 1], 1)
+h = pl.gtensor([2, 5, 1, 3], pl.GLOBAL, y)
+pl.dma.store(h, a.sub_view([2, 5, 1, 3], [0, 0, 0, 0]))
+"""
+    tensors: Tensors = {"x": ("bfloat16", (1, 5, 1, 3)), "y": ("bfloat16", (2, 5, 1, 3))}
+    found = judge(_kernel(PPL, "sg2260e", text, tensors))
+    assert found.problems == ()
