@@ -26,7 +26,7 @@ def last_alone(results: Results) -> Iterator[Check]:
     for write in results.made:
         if write.loops and _is_again(write, write.loops[-1]):
             found = _read_behind(results, write)
-            if found is not None and _own(results, write, write.loops[-1], set()):
+            if found is not None and _own(results, write, write.loops[-1], {}):
                 yield _told(write, found)
 
 
@@ -63,10 +63,15 @@ def _read_behind(results: Results, write: Use) -> Use | None:
     return behind
 
 
-def _own(results: Results, write: Use, loop: Loop, seen: set[int]) -> bool:
+def _own(results: Results, write: Use, loop: Loop, seen: dict[int, bool]) -> bool:
     """Whether a result is made of what was loaded in its round, of a part of its own, and nothing
     of what other rounds have left."""
-    seen.add(id(write))
+    if id(write) not in seen:
+        seen[id(write)] = _is_own(results, write, loop, seen)
+    return seen[id(write)]
+
+
+def _is_own(results: Results, write: Use, loop: Loop, seen: dict[int, bool]) -> bool:
     op = write.operation
     found = any(
         touch.reads
@@ -82,7 +87,7 @@ def _own(results: Results, write: Use, loop: Loop, seen: set[int]) -> bool:
         last = before[-1] if before else None
         if last is None and not near:
             continue
-        if last is None or not _fills(results, last, read) or id(last) in seen:
+        if last is None or not _fills(results, last, read):
             return False
         found = _own(results, last, loop, seen) or found
         if any(use.loops != read.loops for use in near):

@@ -11,6 +11,7 @@ from rules.memory.cases import common_loops, contains
 from rules.memory.overwritten import repeats
 from rules.memory.words import subject
 from rules.tpu.ppl_kit import function, is_device
+from rules.tpu.restarted import Restarted, restarted
 from rules.tpu.unfinished import Unfinished, Where, unfinished
 from rules.tpu.useless import useless
 from verifier.symbolic import expr as E
@@ -28,9 +29,11 @@ def unread_results(trace: Trace) -> Iterator[Check]:
         flow = _Flow(trace)
         lost = list(useless(trace.operations, flow.finds, stores, judged))
         yield from map(_told, lost)
-        if not lost:
-            operations = sorted(trace.operations, key=lambda op: op.order)
-            yield from map(_last_lost, unfinished(operations, flow, stores, judged))
+        operations = sorted(trace.operations, key=lambda op: op.order)
+        ended = [] if lost else list(unfinished(operations, flow, stores, judged))
+        yield from map(_last_lost, ended)
+        judged -= {id(each.adds) for each in ended}
+        yield from map(_begun_anew, restarted(operations, flow, judged))
 
 
 class _Flow:
@@ -76,6 +79,31 @@ class _Flow:
             return False
         inside = (w for w in uses.writes if any(loop is each for each in w.operation.loops))
         return not any(_fills_before(w, read, uses) or _begins(w, read, level) for w in inside)
+
+    def adds(self, op: Operation) -> bool:
+        """Whether it goes on with what it finds where it writes."""
+        return any(
+            a.storage is b.storage and tensor(a) == tensor(b)
+            for (_, a), (_, b) in product(op.writes, op.reads)
+        )
+
+    def replaces(self, other: Operation, one: Operation) -> bool:
+        """Whether an operation fills all of what another one has left, and reads none of it."""
+        filled = any(
+            a.storage is b.storage and tensor(a) == tensor(b) and contains(a, b)
+            for (_, a), (_, b) in product(other.writes, one.writes)
+        )
+        return filled and not self.comes_to(other, one)
+
+    def comes_to(self, other: Operation, one: Operation) -> bool:
+        """Whether an operation may read where another one writes."""
+        written = {id(view.storage) for _, view in one.writes}
+        uses = (each for each in index(self._trace).storages if id(each.storage) in written)
+        return any(
+            access.operation is other
+            for each in uses
+            for access in (*each.reads, *each.targets, *each.sums)
+        )
 
     def taken(self, op: Operation) -> Where | None:
         """The part of an input that it takes, if it is a load."""
@@ -190,6 +218,22 @@ def _last_lost(found: Unfinished) -> Check:
         notes=(Note(found.load.span, "the part is loaded here"),),
         help=("store the sum behind the last addition",),
         path=found.path,
+    )
+
+
+def _begun_anew(found: Restarted) -> Check:
+    op = found.lost
+    what, name = function(op), f"`{op.writes[0][1].storage.name}`"
+    return replace(
+        _told(op),
+        predicate=found.fine,
+        text=f"the result of `pl.{what}` is read before {name} is filled",
+        message=f"{name} is overwritten before anything reads the result of `pl.{what}`",
+        given=found.given,
+        notes=(Note(found.again.span, "overwritten here, in a later round"),),
+        help=("begin a sum once, and store or use it before it begins anew",),
+        path=(),
+        order=max(op.order, found.again.order),
     )
 
 

@@ -66,7 +66,7 @@ def unfinished(
         return
     told: set[Span] = set()
     useful = hanging(operations, flow.finds, stores)
-    graph = _Graph(operations, flow.finds)
+    graph = Graph(operations, flow.finds)
     for load in loads:
         if load.loops:
             found = _in_last_round(graph, flow, load, stores, judged)
@@ -79,7 +79,7 @@ def unfinished(
             yield found
 
 
-class _Graph:
+class Graph:
     """What is made of what."""
 
     def __init__(self, operations: Sequence[Operation], finds: Finds) -> None:
@@ -107,7 +107,7 @@ class _Graph:
 
 
 def _one_by_one(
-    graph: _Graph,
+    graph: Graph,
     flow: Flow,
     load: Operation,
     loads: Sequence[Operation],
@@ -153,14 +153,14 @@ def _in_one_place(flow: Flow, operations: Sequence[Operation]) -> bool:
 
 
 def _in_last_round(
-    graph: _Graph, flow: Flow, load: Operation, stores: set[int], judged: set[int]
+    graph: Graph, flow: Flow, load: Operation, stores: set[int], judged: set[int]
 ) -> Unfinished | None:
     """Of what a loop loads in its last round, if that is another part in each round."""
     part = flow.taken(load)
     assert part is not None
     for depth in reversed(range(len(load.loops))):
         loop = load.loops[depth]
-        if not _goes_on(part[1], loop) or any(loop.symbol in f.free() for f in load.path):
+        if not goes_on(part[1], loop) or any(loop.symbol in f.free() for f in load.path):
             continue
         put = last_of(load.loops, depth)
         reached = _at_last(graph, flow, load, depth, put, stores)
@@ -182,7 +182,7 @@ def _in_last_round(
 
 
 def _at_last(
-    graph: _Graph,
+    graph: Graph,
     flow: Flow,
     load: Operation,
     depth: int,
@@ -211,7 +211,7 @@ def _in_all_rounds(flow: Flow, ended: Sequence[Operation], load: Operation, dept
     return all(symbols.isdisjoint(term.free()) for term in terms) and _in_one_place(flow, ended)
 
 
-def _goes_on(terms: Sequence[Expr], loop: Loop) -> bool:
+def goes_on(terms: Sequence[Expr], loop: Loop) -> bool:
     """Whether the next round of a loop takes another part."""
     further = E.Substitution({loop.symbol: loop.index + 1})
     steps = [further.expr(term) - term for term in terms if loop.symbol in term.free()]
@@ -229,4 +229,4 @@ def last_of(loops: Sequence[Loop], depth: int) -> E.Substitution:
     return E.Substitution(put)
 
 
-__all__ = ["Flow", "Unfinished", "Where", "last_of", "unfinished"]
+__all__ = ["Flow", "Graph", "Unfinished", "Where", "goes_on", "last_of", "unfinished"]

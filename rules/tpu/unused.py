@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from rules.tpu import flow, kit
 from rules.tpu.flow import Use
 from rules.tpu.kit import function, words
+from rules.tpu.restarted import Restarted, restarted
 from rules.tpu.results import Results
 from rules.tpu.unfinished import Unfinished, Where, unfinished
 from rules.tpu.useless import useless
@@ -48,9 +49,13 @@ def unused(trace: Trace, results: Results, *, run: bool = False) -> Iterator[Che
     lost = list(useless(operations, flow_.finds, stores, set(made), in_place))
     for op in lost:
         yield _told(made[id(op)])
-    if not lost:
-        for found in unfinished(operations, flow_, stores, set(made)):
-            yield _last_lost(made[id(found.adds)], found)
+    ended = [] if lost else list(unfinished(operations, flow_, stores, set(made)))
+    for found in ended:
+        yield _last_lost(made[id(found.adds)], found)
+    writes = {id(write.operation): write for write in results.table.writes}
+    every = {id(write.operation) for write in results.made} - {id(each.adds) for each in ended}
+    for each in () if run else restarted(operations, flow_, every):
+        yield _begun_anew(writes[id(each.lost)], writes[id(each.again)], each)
 
 
 class _Flow:
@@ -140,6 +145,26 @@ class _Flow:
             for write in self._results.table.writes
         )
 
+    def adds(self, op: Operation) -> bool:
+        """Whether it goes on with what it finds where it writes."""
+        pairs = self._pairs(op, op)
+        return any(kit.same_place(write.tensor, read.tensor) for write, read in pairs)
+
+    def replaces(self, other: Operation, one: Operation) -> bool:
+        """Whether an operation fills all of what another one has left, and reads none of it."""
+        writes = self._writes.get(id(other), ()), self._writes.get(id(one), ())
+        filled = any(
+            a.tensor.address is b.tensor.address
+            and kit.fills_all(self._results.chip, a.tensor, b.tensor)
+            for a, b in product(*writes)
+        )
+        return filled and not self.comes_to(other, one)
+
+    def comes_to(self, other: Operation, one: Operation) -> bool:
+        """Whether an operation may read where another one writes."""
+        places = ((write, flow.anywhere(read, 0)) for write, read in self._pairs(one, other))
+        return any(at is not None and not self._results.apart(write, at) for write, at in places)
+
     def taken(self, op: Operation) -> Where | None:
         """The part of an input that it takes, if it is a load."""
         reads = [t for t in op.touches if t.reads]
@@ -220,6 +245,22 @@ def _last_lost(write: Use, found: Unfinished) -> Check:
         notes=(Note(found.load.span, "the part is loaded here"),),
         help=("store the sum behind the last addition",),
         path=found.path,
+    )
+
+
+def _begun_anew(write: Use, again: Use, found: Restarted) -> Check:
+    what = f"{words(write.touch.role)} of `{function(write.operation)}`"
+    return replace(
+        _told(write),
+        predicate=found.fine,
+        text=f"something reads {what} before it is overwritten",
+        message=f"{what} is overwritten by `{function(again.operation)}` before anything has read "
+        "it",
+        given=found.given,
+        notes=(Note(again.span, "overwritten here, in a later round"),),
+        help=("begin a sum once, and store or use it before it begins anew",),
+        path=(),
+        order=max(write.order, again.order),
     )
 
 
