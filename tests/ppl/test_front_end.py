@@ -292,11 +292,15 @@ def test_a_run_tells_of_it(tmp_path: Path, body: str, compiled: bool) -> None:
         ),
         # another name of a tensor that is used
         ("y = pl.gtensor([1, 50, 1, 70], pl.GLOBAL, x_ptr)\nz = y_ptr.dtype", True),
+        # by a function
+        ("y = declared(y_ptr)", False),
+        ("y = declared(y_ptr)\npl.dma.load(x, y)", True),
     ],
 )
 def test_declared_for_nothing(tmp_path: Path, body: str, used: bool) -> None:
     """PPL079; of what the text does not even name it is a warning, which no status has."""
     text = _text(body, ", y_ptr").replace("m: 2..20", "m: 2..20, y_ptr: fp32[50, 70]")
+    text += "\n\n@ppl.jit\ndef declared(p):\n    return pl.gtensor([1, 50, 1, 70], pl.GLOBAL, p)\n"
     result = check(tmp_path, text, "bm1684x")
     found = [(d.rule, d.severity) for d in result.diagnostics if d.rule == "ppl-unused-tensor"]
     assert found == ([] if used else [("ppl-unused-tensor", "error")])

@@ -25,7 +25,7 @@ from verifier.symbolic.python import modules
 from verifier.symbolic.python.heap import UNBOUND
 from verifier.symbolic.python.pins import TensorPin
 from verifier.symbolic.python.vm import VM
-from verifier.symbolic.tensors import View
+from verifier.symbolic.tensors import Storage, View
 
 #: functions of Python that the front end knows; others are no names to it
 BUILTINS: Final = frozenset(
@@ -128,7 +128,9 @@ def unused(vm: VM, stmt: ir.Assign) -> None:
     if not isinstance(call, ir.Call) or not isinstance(target, ir.Name):
         return
     value = vm.scope().names.get(target.id)
-    if not isinstance(value, View) or ir.last_name(call.func) not in _DECLARING:
+    if not isinstance(value, View) or value.storage.buffer.on_chip or _is_part(call):
+        return
+    if ir.last_name(call.func) not in _DECLARING and _is_moved(vm, value.storage):
         return
     times = _named(vm, function.definition)
     # (a pointer that another tensor is declared for as well is used through that)
@@ -138,6 +140,12 @@ def unused(vm: VM, stmt: ir.Assign) -> None:
         what = f"`{target.id}` is declared, and nothing is read from it or stored to it"
         help = "read from it or store to it, or leave it out"
         _unused(vm, target.id, target.span, what, help, "error")
+
+
+def _is_moved(vm: VM, storage: Storage) -> bool:
+    """Whether something was read from a tensor or stored to it: by the function that gives it."""
+    views = (view for op in vm.trace.operations for _, view in (*op.reads, *op.writes))
+    return any(view.storage is storage for view in views)
 
 
 def _leads_on(vm: VM, definition: ir.FunctionDef, name: str) -> bool:
