@@ -295,11 +295,12 @@ def _tiling(read: Access, flat: Access, along: Along) -> _Tiling | None:
         whole = E.or_(*(whole for _, whole in found))
         rounding = (loop for loop in walking if filling.quotient in quotients([loop.trips]))
         walk = next(rounding, walking[0])
-        # a parameter may say how much is meant; a number that limits it leaves the rest out
+        # a parameter may say how much is meant; a number that limits it leaves the rest out,
+        # but one from which the loop starts leaves out only what lies before
         by_numbers = set(whole.free()) <= set(along.extent.free())
-        given = others if by_numbers else (*others, whole)
+        meant = E.or_(whole, E.ge(walk.trips, 1)) if by_numbers else whole
         complete = any(along.complete(f) for f, _ in found)
-        return _Tiling(read, walk, filling.quotient, complete, given)
+        return _Tiling(read, walk, filling.quotient, complete, (*others, meant))
     if along.falls_short_of_a_step(flat):
         return _Tiling(read, walking[0], None, True, others)
     return None
