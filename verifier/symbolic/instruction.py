@@ -201,6 +201,7 @@ class Trait(Enum):
     LOCATES = "tells where in each partition of its data lies what it is to look for"
     # -- of TPUs
     POOLS = "folds windows"
+    PICKS = "takes one of the elements that it folds, the largest or the smallest"
     CONVOLVES = "multiplies windows with weights, and adds up"
     DEPTHWISE = "has weights for each channel of its own"
     TRANSPOSED = "puts zeros between the elements instead of steps"

@@ -132,7 +132,7 @@ DEPTHWISE2D: Final = function(
 )
 
 
-def _pool(name: str, number: str, what: str) -> Instruction:
+def _pool(name: str, number: str, what: str, *traits: Trait) -> Instruction:
     return function(
         f"bdc_{name}_pool2d",
         number,
@@ -150,7 +150,7 @@ def _pool(name: str, number: str, what: str) -> Instruction:
         _PADDING,
         _STEPS,
         lanes=StartLanes(("OKK-C01", "ADR-12", "OKK-P30")),
-        traits=frozenset({Trait.POOLS}),
+        traits=frozenset({Trait.POOLS, *traits}),
     )
 
 
@@ -216,6 +216,6 @@ INSTRUCTIONS: Final = (
     CONV2D,
     DEPTHWISE2D,
     _pool("avg", "094", "mean"),
-    _pool("max", "095", "maximum"),
+    _pool("max", "095", "maximum", Trait.PICKS),
     MATMUL,
 )

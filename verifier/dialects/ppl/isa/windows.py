@@ -145,7 +145,7 @@ def _extreme(name: str, what: str, needs: tuple[Capability, str] | None = None) 
         ),
         *_window("TPU-C40", 7)[:-1],
         needs=needs,
-        traits=frozenset({Trait.POOLS}),
+        traits=frozenset({Trait.POOLS, Trait.PICKS}),
         lanes=_POOLED,
     )
 
