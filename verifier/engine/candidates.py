@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice, permutations
 from math import lcm
 
+from verifier.engine.boxes import box, together
 from verifier.engine.forms import single
 from verifier.engine.remainders import divides
 from verifier.engine.weakest import expressions
@@ -71,6 +72,8 @@ def simpler(clause: Bool, facts: Sequence[Bool]) -> Iterator[Bool]:
         )
     yield from _bounds(clause, Known(facts))
     yield from _scaled(clause)
+    yield from box(clause)
+    yield from _least_of_two(clause)
 
 
 def sides(clause: Bool) -> Bool | None:
@@ -91,7 +94,7 @@ def sides(clause: Bool) -> Bool | None:
     return None
 
 
-def wanted(conditions: Sequence[Bool]) -> Iterator[Bool]:
+def wanted(conditions: Sequence[Bool], known: Sequence[Bool]) -> Iterator[Bool]:
     """Plain conditions that heavy ones may come to."""
     symbols = dict.fromkeys(
         s for condition in conditions for s in condition.free() if s.domain is None
@@ -108,6 +111,19 @@ def wanted(conditions: Sequence[Bool]) -> Iterator[Bool]:
         yield divides(num, den)
     for a, b in islice(permutations(sizes, 2), _WANTED):
         yield E.le(a, b)
+    yield from together(conditions, known)
+
+
+def _least_of_two(clause: Bool) -> Iterator[Bool]:
+    """Of the last part of a number, ``(c - n) % piece < c``: that a part is no larger than so
+    much, or the number is not."""
+    if clause.kind is not E.BoolKind.LE or clause.expr is None:
+        return
+    for atom in clause.expr.atoms():
+        if isinstance(atom, E.Div) and not atom.den.is_const:
+            most = -(clause.expr - atom.num + atom.den * E.from_atom(atom))
+            if most.is_const and atom.num.terms:
+                yield E.or_(E.le(atom.den, most + 1), E.ge(atom.num, 0))
 
 
 def _bounds(clause: Bool, known: Known) -> Iterator[Bool]:

@@ -24,6 +24,7 @@ from verifier.engine.forms import (
     steps_of,
     weight,
 )
+from verifier.engine.plain import each_divides, of_each_divisor, resolved, unrounded
 from verifier.engine.remainders import divides, in_remainders, of_a_period
 from verifier.solver.elimination import compared, put
 from verifier.solver.polynomial import products
@@ -71,13 +72,15 @@ class Normal:
         """The set as strong as ``items``, the simplest one found."""
         known = self._known
         said = (Item(self._in_remainders(self._same.bool(i.condition), known), i.of) for i in items)
-        current = _without_entailed(_joined(_split(said)))
+        current = _without_entailed(_resolved(_joined(_split(said))))
         for _ in range(_ROUNDS):
             current = self.without_implied(current, current)
             before = [item.condition for item in current]
             for position in range(len(current)):
                 self._simplify(current, position)
-            current = self._with_consequences(self._pinned(_equal(_joined(_split(current)))))
+            current = self._with_consequences(
+                self._pinned(_equal(_resolved(_joined(_split(current)))))
+            )
             if {item.condition for item in current} == set(before):
                 break
         current = _shared(_rounded(_of_one_dtype(current), self._known))
@@ -85,23 +88,40 @@ class Normal:
 
     def met(self, items: Iterable[Item]) -> list[Item]:
         """Conditions on dtypes without the sizes for which they do not matter, if none are met."""
-        return [replace(item, condition=self._of_dtypes(item.condition)) for item in items]
+        said: dict[Bool, Bool] = {}
+        each = _resolved(_joined(_split(items)))
+        return [replace(i, condition=self._of_dtypes(i.condition, said)) for i in each]
 
-    def _of_dtypes(self, clause: Bool) -> Bool:
-        """A condition on dtypes without the alternatives on sizes that no input has."""
+    def _of_dtypes(self, clause: Bool, said: dict[Bool, Bool]) -> Bool:
+        """A condition on dtypes without the alternatives on sizes that no input has, the others in
+        plain words; ``said``: what they come to, as many dtypes hang on the same sizes."""
         if clause.kind is E.BoolKind.AND:
-            return E.and_(*map(self._of_dtypes, clause.args))
+            return E.and_(*(self._of_dtypes(part, said) for part in clause.args))
         if clause.kind is not E.BoolKind.OR:
             return clause
-        sizes = [p for p in clause.args if any(s.domain is None for s in p.free())]
-        gone = {p for p in sizes if self._follows(self._known, E.not_(p))}
-        return E.or_(*(part for part in clause.args if part not in gone))
+        parts = []
+        for part in clause.args:
+            if all(s.domain is None for s in part.free()) and part.free():
+                if part not in said:
+                    none = self._follows(self._known, E.not_(part))
+                    said[part] = FALSE if none else self._plainer(part, self._known)
+                part = said[part]
+            elif any(s.domain is None for s in part.free()) and self._follows(
+                self._known, E.not_(part)
+            ):
+                part = FALSE
+            parts.append(part)
+        return E.or_(*parts)
 
     def _in_remainders(self, condition: Bool, facts: tuple[Bool, ...]) -> Bool:
         """A condition with remainders in the place of rounded quotients that say the same."""
         if condition.kind in E.JUNCTIONS:
             parts = [self._in_remainders(part, facts) for part in condition.args]
             return E.and_(*parts) if condition.kind is E.BoolKind.AND else E.or_(*parts)
+        condition = unrounded(condition)
+        each = each_divides(condition)
+        if each is not None or condition.expr is None:
+            return condition if each is None else each
         for holds, term in ((True, condition), (False, E.not_(condition))):
             divided = divisibility(term)
             if divided is not None:
@@ -118,6 +138,10 @@ class Normal:
         """The cases of choices and of extrema in the place of a comparison with them, if these
         are simpler; each has a value wherever the comparison has one."""
         cases = sides(clause)
+        chosen = of_each_divisor(clause)
+        if chosen is not clause and not E.divisors((chosen,)):
+            found = self._plainer(self._fewer(self._plainer(chosen, facts), facts), facts)
+            return found if weight(found) < weight(clause) else clause
         if cases is None or E.divisors((clause,)) or _cases(clause) > _MOST_CASES:
             return clause
         found = self._plainer(cases, facts)
@@ -161,10 +185,11 @@ class Normal:
                 parts[position] = self._plainer(part, (*facts, *others))
             clause = E.or_(*parts)
         elif clause.kind is E.BoolKind.AND:
-            parts = list(clause.args)
+            parts, zeros = list(clause.args), E.divisors((clause,))
             for position, part in enumerate(parts):
-                beside = (other for i, other in enumerate(parts) if i != position)
-                parts[position] = self._plainer(part, (*facts, *beside))
+                given = (*facts, *(other for i, other in enumerate(parts) if i != position))
+                gone = not zeros and self._follows(given, part)
+                parts[position] = TRUE if gone else self._plainer(part, given)
             return E.and_(*parts)
         else:
             clause = self._cancelled(self._chosen(clause, facts), facts)
@@ -243,6 +268,8 @@ class Normal:
             above, below = E.ge(num, den * e.const), E.le(num, den * e.const)
         else:
             above, below = E.lt(num, den * (1 - e.const)), E.gt(num, den * (1 - e.const))
+        if e.const == (0 if factor > 0 else 1) and self._follows(facts, E.ge(den, 1)):
+            return above
         sides = [E.or_(E.le(den, -1), above), E.or_(E.ge(den, 1), below)]
         facts = (*facts, divides)
         if e.const == 1 if factor > 0 else e.const in (0, 1):  # no multiple of the divisor is said
@@ -305,7 +332,8 @@ class Normal:
         if not heavy:
             return items
         whole = self._facts(items, -1)
-        for candidate in wanted([item.condition for item in heavy]):
+        plain = (*self._known, *(item.condition for item in items if item not in heavy))
+        for candidate in wanted([item.condition for item in heavy], plain):
             if any(item.condition is candidate for item in items):
                 continue
             if not self._follows(whole, candidate) or self._follows(self._known, candidate):
@@ -403,6 +431,15 @@ def _tightest(items: Iterable[Item]) -> list[Item]:
         ):
             bounds[e.terms] = item
     return [*out, *bounds.values()]
+
+
+def _resolved(items: Sequence[Item]) -> list[Item]:
+    """What is said both where something holds and where it does not, as said of all."""
+    of = {item.condition: item for item in items}
+    return [
+        of[parts[0]] if len(parts) == 1 else _together(condition, [of[part] for part in parts])
+        for condition, parts in resolved(of)
+    ]
 
 
 def _only_one(clause: Bool, facts: Sequence[Bool]) -> Bool:
@@ -569,21 +606,41 @@ def _listed(condition: Bool, symbol: Sym) -> Bool:
 
 def of_dtypes(items: Iterable[Item]) -> list[Item]:
     """Conditions on dtypes, what is said of one dtype together."""
-    return _equivalences(_without_each(_of_one_dtype(_joined(_split(items)))))
+    return _equivalences(_without_each(_of_one_dtype(_resolved(_joined(_split(items))))))
 
 
 def _equivalences(items: Iterable[Item]) -> list[Item]:
-    """Two that say of two dtypes that both are among some or neither is, as one."""
+    """Two that say of two dtypes that both are among some or neither is, as one: also where both
+    say so unless something else holds."""
     found: list[Item] = []
     for item in items:
         for place, other in enumerate(found):
-            if equivalent(other.condition, item.condition) is not None:
+            beside = _of_no_dtypes(item.condition)
+            if beside != _of_no_dtypes(other.condition):
+                continue
+            first, second = (_without(i.condition, beside) for i in (other, item))
+            if equivalent(first, second) is not None:
                 of = tuple(sorted({*other.of, *item.of}))
-                found[place] = Item(E.and_(other.condition, item.condition), of)
+                found[place] = Item(
+                    E.or_(E.and_(first, second), *(p for p in item.condition.args if p in beside)),
+                    of,
+                )
                 break
         else:
             found.append(item)
     return found
+
+
+def _of_no_dtypes(condition: Bool) -> frozenset[Bool]:
+    """The alternatives that speak of no dtype."""
+    parts = condition.args if condition.kind is E.BoolKind.OR else ()
+    return frozenset(p for p in parts if all(s.domain is None for s in p.free()))
+
+
+def _without(condition: Bool, alternatives: frozenset[Bool]) -> Bool:
+    if not alternatives:
+        return condition
+    return E.or_(*(part for part in condition.args if part not in alternatives))
 
 
 def _without_each(items: Iterable[Item]) -> list[Item]:

@@ -26,8 +26,9 @@ def weight(term: Bool, seen: _Seen | None = None) -> int:
         return seen[term]
     if term.expr is None:
         total = 1 + sum(weight(part, seen) for part in term.args)
-    elif divisibility(term) is not None or divisibility(E.not_(term)) is not None:
-        total = 2
+    elif (divided := divisibility(term) or divisibility(E.not_(term))) is not None:
+        divisor = divided[1].as_atom()
+        total = 2 + (size_of(divided[1], seen) if isinstance(divisor, E.Ite) else 0)
     elif (number := _bounded_remainder(term)) is not None:
         total = 4 + size_of(number, seen)
     else:

@@ -8,7 +8,7 @@ them: of ``2*(a // 640) + 2 <= -(-a // 320)`` only ``a % 640`` matters, and it i
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import lcm
+from math import gcd, lcm
 
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import FALSE, TRUE, Bool, Expr
@@ -76,10 +76,28 @@ def _below(x: Expr, d: Expr, a: int) -> Bool:
 
 
 def divides(p: Expr, d: Expr, holds: bool = True) -> Bool:
-    """That a divisor leaves nothing of a number, or of what that is turned round, or something."""
-    if p.terms and p.terms[0][1] < 0:
+    """That a divisor leaves nothing of a number, or something: of what that is turned round,
+    without multiples of the divisor and without a factor that has nothing in common with it."""
+    p = _less_multiples(p, d)
+    if p.terms[0][1] < 0 if p.terms else p.const < 0:
         p = -p
-    return E.eq(E.mod(p, d), 0) if holds else E.ne(E.mod(p, d), 0)
+    rest, common = E.mod(p, d), gcd(p.content(), p.const)
+    if d.is_const and common > 1:
+        number = Expr.make({mono: factor // common for mono, factor in p.terms}, p.const // common)
+        rest = E.mod(number, d.const // gcd(d.const, common))
+    return E.eq(rest, 0) if holds else E.ne(rest, 0)
+
+
+def _less_multiples(p: Expr, d: Expr) -> Expr:
+    """A number without the summands that are multiples of a product."""
+    if d.is_const or d.const or len(d.terms) != 1:
+        return p
+    kept = p
+    for mono, factor in p.terms:
+        summand = Expr.make({mono: factor}, 0)
+        if E.exact_quotient(summand, d) is not None:
+            kept = kept - summand
+    return kept
 
 
 # ------------------------------------------------------------------------ what is periodic

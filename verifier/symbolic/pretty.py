@@ -121,15 +121,17 @@ def _without(mono: tuple[Atom, ...], atom: Atom) -> tuple[Atom, ...]:
     return (*mono[:position], *mono[position + 1 :])
 
 
-def _enumerated(e: Expr) -> tuple[Sym, str] | None:
-    """``(symbol, value)`` when ``e == 0`` says that a symbol of an enumeration has a value."""
+def _enumerated(e: Expr) -> tuple[Sym | Ite, str] | None:
+    """``(symbol, value)`` when ``e == 0`` says that a symbol of an enumeration, or a choice between
+    such symbols, has a value."""
     if len(e.terms) == 1:
         mono, coef = e.terms[0]
-        if len(mono) == 1 and abs(coef) == 1 and isinstance(mono[0], Sym):
+        if len(mono) == 1 and abs(coef) == 1 and isinstance(mono[0], (Sym, Ite)):
             value, symbol = -e.const * coef, mono[0]
-            if symbol.domain and 0 <= value < len(symbol.domain):
-                return symbol, symbol.domain[value]
-            if symbol.words and value in symbol.words:
+            names = _domain(symbol) if isinstance(symbol, Ite) else symbol.domain
+            if names and 0 <= value < len(names):
+                return symbol, names[value]
+            if isinstance(symbol, Sym) and symbol.words and value in symbol.words:
                 return symbol, symbol.words[value]
     return None
 
@@ -476,10 +478,13 @@ class _Printer(Struct):
                 strength = 2
         return text if strength >= needed else f"({text})"
 
+    def _enumeration(self, atom: Sym | Ite) -> str:
+        return self._name(atom) if isinstance(atom, Sym) else _wrap(*self._atom(atom), _ATOM)
+
     def _membership(self, b: Bool) -> str | None:
         """``q.dtype in (float32, bfloat16)`` for equalities, ``not in`` for inequalities."""
         kind = E.BoolKind.EQ if b.kind is E.BoolKind.OR else E.BoolKind.NE
-        found: list[tuple[Sym, str]] = []
+        found: list[tuple[Sym | Ite, str]] = []
         of = _valued if kind is E.BoolKind.EQ and len(b.args) >= _LIST else _enumerated
         for arg in b.args:
             item = None
@@ -489,7 +494,9 @@ class _Printer(Struct):
                 return None
             found.append(item)
         among = "in" if kind is E.BoolKind.EQ else "not in"
-        return f"{self._name(found[0][0])} {among} ({', '.join(value for _, value in found)})"
+        return (
+            f"{self._enumeration(found[0][0])} {among} ({', '.join(value for _, value in found)})"
+        )
 
     def _equivalent(self, b: Bool) -> str | None:
         """``(p) == (q)`` for two conditions that say just that."""
@@ -501,7 +508,7 @@ class _Printer(Struct):
 
     def _alternatives(self, args: tuple[Bool, ...]) -> Iterator[str]:
         """Each alternative; those that say which value one symbol has as one."""
-        of_one: dict[Sym, list[Bool]] = {}
+        of_one: dict[Sym | Ite, list[Bool]] = {}
         for arg in args:
             item = None
             if arg.kind is E.BoolKind.EQ and arg.expr is not None:
@@ -528,7 +535,7 @@ class _Printer(Struct):
         if kind is not BoolKind.LE:
             item = _enumerated(e)
             if item is not None:
-                return f"{self._name(item[0])} {op} {item[1]}"
+                return f"{self._enumeration(item[0])} {op} {item[1]}"
         only = _one_remainder(kind, e)
         if only is not None:
             base, modulus, value, op = only

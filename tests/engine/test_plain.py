@@ -1,0 +1,143 @@
+"""Plainer words say the same: for all small sizes, of what is written and of what is drawn."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.solver import systems
+from tests.sweeps import examples
+from verifier.engine.conditions import Item, Normal, of_dtypes
+from verifier.engine.evaluable import is_met
+from verifier.engine.plain import each_divides, of_each_divisor, resolved, unrounded
+from verifier.engine.remainders import divides
+from verifier.hardware.dtypes import DTYPES
+from verifier.solver.solver import Solver
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.pretty import python
+
+relaxed = settings(
+    max_examples=examples(60),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+
+
+def _halves(h: Expr, w: Expr) -> Bool:
+    return E.eq(h * w, 4 * (h // 2) * (w // 2))
+
+
+def _least(h: Expr, w: Expr) -> Bool:
+    return E.and_(E.le((15 - h) % w, 14), E.or_(E.le(w, 15), E.lt(h, w)))
+
+
+def _tiles(h: Expr, w: Expr) -> Bool:
+    up, down = E.ceildiv(h, 6), E.ceildiv(w, 10)
+    return E.and_(
+        E.le(w, 60),
+        E.lt((6 * up + 118) // 125, down),
+        E.or_(E.le(6 * up + 6, w), E.le(w, 9)),
+        E.le(20 * down + 5 * down // 6, up + 19),
+    )
+
+
+def _first_that_divides(h: Expr, w: Expr) -> Bool:
+    few = E.ite(E.eq(h % 6, 0), 6, 3)
+    return E.eq(h % E.ite(E.eq(h % 12, 0), 12, few), 0)
+
+
+def _both_sides(h: Expr, w: Expr) -> Bool:
+    less = E.le(3 * h + w, 40)
+    return E.and_(E.or_(E.le(w, 5), less), E.or_(E.ge(w, 6), less))
+
+
+@pytest.mark.parametrize(
+    ("said", "texts"),
+    [
+        (_halves, ["h % 2 == 0", "w % 2 == 0"]),
+        (lambda h, w: E.le(h * w * 3, 45 * (h // 3) * (w // 5)), ["h % 3 == 0", "w % 5 == 0"]),
+        (lambda h, w: E.eq(3 * w % 32, 0), ["w % 32 == 0"]),
+        (lambda h, w: E.ne((6 * w - 2) % 16, 0), ["3*w % 8 != 1"]),
+        (lambda h, w: E.eq((h + 4 - 4 * w) % (4 * w), 0), ["(h + 4) % (4*w) == 0"]),
+        (lambda h, w: E.eq(E.const(-9) % w, 0), ["9 % w == 0"]),
+        (lambda h, w: E.le(-(-h * w // 32), 3), ["h*w <= 96"]),
+        (lambda h, w: E.or_(E.eq(h // 8, 0), E.eq(w, 2)), ["h <= 7 or w == 2"]),
+        (lambda h, w: E.or_(E.ge(h // w, 1), E.eq(w, 2)), ["w <= h or w == 2"]),
+        (_least, ["w <= 15 or h <= 15"]),
+        (_tiles, ["w <= 9", "h <= 6"]),
+        (lambda h, w: E.le(E.ceildiv(h, 12) + E.ceildiv(w, 5), 2), ["h <= 12", "w <= 5"]),
+        (_first_that_divides, ["h % 3 == 0"]),
+        (_both_sides, ["3*h + w <= 40"]),
+        (lambda h, w: E.or_(E.eq(w, 1), E.and_(E.ge(w, 2), E.eq(h, 1))), ["w == 1 or h == 1"]),
+    ],
+)
+def test_plain_words(said: Callable[[Expr, Expr], Bool], texts: list[str]) -> None:
+    E.fresh_context()
+    condition = said(E.symbol("h", 1), E.symbol("w", 1))
+    form = [i.condition for i in Normal((), Solver()).form([Item(condition, (0,))])]
+    assert [python(one) for one in form] == texts
+    for h, w in itertools.product(range(1, 34), repeat=2):
+        met = all(E.evaluate(one, {"h": h, "w": w}) for one in form)
+        assert met == E.evaluate(condition, {"h": h, "w": w})
+
+
+def _one_by_one(conditions: Iterable[Bool]) -> Iterable[tuple[Bool, Bool]]:
+    for condition in conditions:
+        yield condition, unrounded(condition)
+        yield condition, of_each_divisor(condition)
+        each = each_divides(condition)
+        if each is not None:
+            yield condition, each
+    written = list(conditions)
+    yield E.and_(*written), E.and_(*(one for one, _ in resolved(written)))
+
+
+@relaxed
+@given(st.data())
+def test_what_needs_no_proof_says_the_same(data: st.DataObject) -> None:
+    systems.setup()
+    m, n, s = (systems.symbol(name) for name in ("m", "n", "s"))
+    number = data.draw(systems.expressions())
+    den = data.draw(st.sampled_from([E.const(2), E.const(5), m, n, s + 1]))
+    test = data.draw(systems.comparisons())
+    least = data.draw(st.integers(-3, 4))
+    compare = data.draw(st.sampled_from([E.le, E.ge, E.eq, E.ne]))
+    bound = compare(number // den, least)
+    chosen = E.eq(E.mod(number, E.ite(test, 4, 3)), 0)
+    shares = compare((m + 1) * (n + 1), 6 * ((m + 1) // 2) * ((n + 1) // 3))
+    sided = [E.or_(test, bound), E.or_(bound, E.not_(test)), chosen, shares]
+    for before, after in _one_by_one(sided):
+        for env in systems.assignments([before, after]):
+            assert is_met(before, env) == is_met(after, env), (before, after, env)
+    before, after = E.eq(E.mod(number * 6 + least, 9), 0), divides(number * 6 + least, E.const(9))
+    for env in systems.assignments([before, after]):
+        assert E.evaluate(before, env) == E.evaluate(after, env)
+
+
+def test_conditions_on_dtypes_are_plain_beside_sizes() -> None:
+    E.fresh_context()
+    names = tuple(DTYPES)
+    first, second = (E.symbol(f"{n}.dtype", 0, len(names) - 1, domain=names) for n in "xy")
+    mixed, n, b = E.bool_symbol("mixed"), E.symbol("n", 1), E.symbol("b", 0)
+    none = (E.eq(n // 512, 0), E.le(n // b, 0))
+    few = (0, 3)
+    conditions = [
+        E.or_(*none, *(E.eq(one, v) for v in few), E.and_(*(E.ne(other, v) for v in few)))
+        for one, other in ((first, second), (second, first))
+    ]
+    chosen = E.ite(mixed, 0, first)
+    wide = E.or_(*(E.eq(chosen, v) for v in few))
+    conditions += [E.or_(E.ge(n, 2), wide), E.or_(E.le(n, 1), wide)]
+    items = [Item(condition, (position,)) for position, condition in enumerate(conditions)]
+    form = of_dtypes(Normal((E.ge(b, 1),), Solver()).met(items))
+    assert [python(item.condition) for item in form] == [
+        "(x.dtype in (float32, tfloat32)) == (y.dtype in (float32, tfloat32)) or n <= 511 or n < b",
+        "(float32 if mixed else x.dtype) in (float32, tfloat32)",
+    ]
+    assert [item.of for item in form] == [(0, 1), (2, 3)]
+    assert python(E.ne(chosen, 3)) == "(float32 if mixed else x.dtype) != tfloat32"
