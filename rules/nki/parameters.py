@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from rules.beta1 import TWINS
 from rules.nki import kit
 from rules.nki.kit import register
 from rules.nki.samples import variants
 from verifier.hardware.targets import Target
-from verifier.rulebase import COMPILED, On, Rule
+from verifier.rulebase import COMPILED, Monitor, On, Replayed, Rule, Shown
+from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.checks import Check
+from verifier.symbolic.memory.events import Updated
 from verifier.symbolic.tensors import Storage, StorageKind
 from verifier.symbolic.trace import Operation, Trace
 
@@ -19,33 +23,54 @@ from verifier.symbolic.trace import Operation, Trace
 def _updates(trace: Trace, target: Target) -> Iterator[Check]:
     if not trace.generation.declares_updates:
         return
-    written: dict[int, tuple[Storage, Operation]] = {}
+    written: dict[int, tuple[Storage, list[Operation]]] = {}
     for operation in trace.operations:
         for _, view in operation.writes:
             # the parts of a list, or of an object, have no annotation of their own
             if view.storage.kind is StorageKind.INPUT and view.storage.name.isidentifier():
-                written.setdefault(id(view.storage), (view.storage, operation))
+                _, first = written.setdefault(id(view.storage), (view.storage, []))
+                if not any({*other.path} <= {*operation.path} for other in first):
+                    first.append(operation)
     returned = [
         ({id(view.storage) for view in views}, path, span)
         for path, views, span in trace.returns
         if views
     ]
-    for storage, operation in written.values():
+    writes = [(storage, each) for storage, found in written.values() for each in found]
+    for storage, operation in writes:
         if storage.name not in trace.mutable:
             # kernels that return nothing write what they are given: so it was before `nki.jit`
             yield _immutable(storage, operation, bool(returned))
             continue
         for views, path, span in returned:
             if id(storage) not in views and not trace.opaque_return:
-                yield Check(
-                    predicate=E.FALSE,
-                    span=span,
-                    text=f"`{storage.name}` is returned",
-                    message=f"`{storage.name}` is updated, and it is not returned",
-                    facts=kit.catalogue(("B26", "E20")),
-                    help=(f"return `{storage.name}` besides: it is an output of the kernel",),
-                    path=path,
+                yield replace(
+                    _kept(storage, span),
+                    path=(*path, *operation.path),
+                    given=tuple(loop.within for loop in operation.loops),
+                    order=operation.order,
                 )
+
+
+def _updated(event: Updated, target: Target) -> Iterator[Check]:
+    """As :func:`_updates`, of a parameter that a run wrote."""
+    if not event.storage.name.isidentifier():
+        return
+    if not event.declared:
+        yield _immutable(event.storage, event.operation, event.returns)
+    elif event.returns and not event.returned:
+        yield _kept(event.storage, event.kernel)
+
+
+def _kept(storage: Storage, span: Span) -> Check:
+    return Check(
+        predicate=E.FALSE,
+        span=span,
+        text=f"`{storage.name}` is returned",
+        message=f"`{storage.name}` is updated, and it is not returned",
+        facts=kit.catalogue(("B26", "E20")),
+        help=(f"return `{storage.name}` besides: it is an output of the kernel",),
+    )
 
 
 def _immutable(storage: Storage, operation: Operation, returns: bool) -> Check:
@@ -98,7 +123,8 @@ register(
         facts=("B26", "E09", "E20"),
         on=On.TRACE,
         check=_updates,
-        replayed=COMPILED,
+        monitors=(Monitor(Updated, _updated),),
+        replayed=Replayed(Shown.AT_THE_END, whole=True),
         sources=("NKI Beta 1 error reference",),
         twins=TWINS["parameter-update"],
         failing=_UPDATES.failing,

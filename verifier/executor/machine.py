@@ -217,6 +217,8 @@ class ConcreteMachine(Numbering):
         self.progress = Progress(self.meet) if Issued in self.rules.monitors else None
         self.stores = self._listener(Stored, Stores)
         self._accused: list[tuple[Rule, Storage]] = []  # results: what becomes of them decides
+        #: the parameters that were written, and by what first
+        self.updated: dict[Memory, Operation] = {}
         self.late: dict[tuple[Memory, Span], None] = {}  # see `wrote`
         known = plans if plans is not None else Plans()
         self.plans, self.kept, self._templates = known.calls, known.kept, known.templates

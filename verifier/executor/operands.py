@@ -457,6 +457,8 @@ def perform(machine: ConcreteMachine, steps: Steps, bounds: dict[str, Bound]) ->
         machine.watch.operation(machine.program, steps, bounds)
     for role in steps.writes if machine.found else ():
         machine.wrote(bounds[role].memory, operation.span)
+    for role in steps.given:
+        machine.updated.setdefault(bounds[role].memory, operation)
     lost = _undefined(machine, steps, bounds)
     lost = _check_sums(machine, steps, bounds, lost)
     if steps.used:

@@ -32,7 +32,7 @@ from verifier.executor.tiles import Tensor
 from verifier.hardware.chips import Chip
 from verifier.report import model as report
 from verifier.source.ir import Span
-from verifier.symbolic.memory.events import Ended, Lived, Returned, UndefinedRead
+from verifier.symbolic.memory.events import Ended, Lived, Returned, UndefinedRead, Updated
 from verifier.symbolic.python.pins import argument_path, item_path
 from verifier.symbolic.tensors import StorageKind
 
@@ -128,6 +128,7 @@ def run(
             result = _invoke(function, grid, given)
         returned = _tensors(result)
         _finish(machine, returned, inputs, span)
+        _updated(machine, returned, function, span)
         if not machine.options.shapes_only:
             outcome.outputs = [array_of(tensor) for tensor in returned]
         else:
@@ -306,6 +307,22 @@ def _finish(
             machine.meet(UndefinedRead(origin, origin.span, "nobody writes it before"))
     machine.judge_results()
     capacity(machine)
+
+
+def _updated(
+    machine: ConcreteMachine, returned: list[Tensor], function: Callable[..., Any], span: Span
+) -> None:
+    """The parameters that were written, where they are to be declared so."""
+    if not machine.generation.declares_updates:
+        return
+    known = inspect.signature(inspect.unwrap(function)).parameters if machine.updated else {}
+    results = {id(tensor.memory) for tensor in returned}
+    for memory, operation in machine.updated.items():
+        annotation = known[memory.name].annotation if memory.name in known else ""
+        said = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")
+        declared, is_result = "mutable_tensor" in said, id(memory) in results
+        found = Updated(memory.storage, operation, span, declared, is_result, bool(returned))
+        machine.meet(found)
 
 
 def _written(machine: ConcreteMachine, memory: Memory) -> None:

@@ -90,6 +90,21 @@ class Ended(Struct, frozen=True):
     wrote: bool
 
 
+class Updated(Struct, frozen=True):
+    """A parameter that a run wrote first at ``operation``; ``kernel``: the name of the kernel.
+
+    ``declared``: its annotation says so. ``returned``: it is among the results. ``returns``: there
+    are any.
+    """
+
+    storage: Storage
+    operation: Operation
+    kernel: Span
+    declared: bool
+    returned: bool
+    returns: bool
+
+
 class Wasted(Struct, frozen=True):
     """A run that came to no write of the kernel, all of whose results are buffers it is given."""
 
