@@ -37,6 +37,14 @@ WHOLE_BLOCKS = """
         nisa.dma_copy(dst=out[i * 96 : (i + 1) * 96, :], src=t)
     return out
 """
+THIRDS = """
+    p = R // 3
+    for i in range(3):
+        t = nl.ndarray((p, C), dtype=x.dtype, buffer=nl.sbuf)
+        nisa.dma_copy(dst=t, src=x[i * p : (i + 1) * p, :])
+        nisa.dma_copy(dst=out[i * p : (i + 1) * p, :], src=t)
+    return out
+"""
 ONE_TILE = """
     t = nl.ndarray((R, C), dtype=x.dtype, buffer=nl.sbuf)
     nisa.dma_copy(dst=t, src=x)
@@ -59,6 +67,10 @@ ONE_TILE = """
         ("R in (96, 480, 500)", WHOLE_BLOCKS, "violated", "R % 96 == 0"),
         ("R in (96, 480, 576)", WHOLE_BLOCKS, "verified", "True"),
         ("R in (64, 500)", FIRST_ROWS, "violated", "R <= 96"),
+        # what divides the number of rows is said, and is not enough; so is what bounds a third
+        ("R % 32 == 0", WHOLE_BLOCKS, "violated", "R % 96 == 0"),
+        ("R % 3 == 0 and R <= 400", THIRDS, "violated", "R <= 384"),
+        ("R % 3 == 0 and R <= 384", THIRDS, "verified", "True"),
         # they say nothing of a limit
         ("R % 32 == 0", ONE_TILE, "conditional", "R <= 128"),
         ("(R <= 96 or R % 64 == 0)", ONE_TILE, "conditional", "R <= 128"),

@@ -75,6 +75,32 @@ def divisibility(term: Bool) -> tuple[Expr, Expr] | None:
     return None
 
 
+def plainly(term: Bool) -> Bool:
+    """A condition without quotients and choices of the least, where another one says the same."""
+    expr = term.expr
+    if term.kind in (E.BoolKind.AND, E.BoolKind.OR):
+        join = E.and_ if term.kind is E.BoolKind.AND else E.or_
+        return join(*map(plainly, term.args))
+    if term.kind is not E.BoolKind.LE or expr is None:
+        return term
+    for atom in expr.atoms():
+        factor = expr.coefficient(atom)
+        rest = expr - E.from_atom(atom) * factor
+        if isinstance(atom, E.Div) and atom.den.is_const and atom.den.const > 0:
+            remainder = atom.num - atom.den * E.from_atom(atom)
+            if expr is remainder:
+                return E.eq(remainder, 0)
+            if factor == 1 and atom not in rest.atoms():  # `a // k <= c` where `a <= k * c + k - 1`
+                return plainly(E.lt(atom.num, (E.const(1) - rest) * atom.den))
+            if factor == -1 and atom not in rest.atoms():  # `a // k >= c` where `a >= k * c`
+                return plainly(E.ge(atom.num, rest * atom.den))
+        if isinstance(atom, E.Extremum) and abs(factor) == 1 and atom not in rest.atoms():
+            some = (atom.kind == "min") == (factor == 1)
+            ways = [plainly(E.le(rest + part * factor, 0)) for part in atom.args]
+            return E.or_(*ways) if some else E.and_(*ways)
+    return term
+
+
 def conjuncts(condition: Bool) -> tuple[Bool, ...]:
     """What all has to hold."""
     return condition.args if condition.kind is E.BoolKind.AND else (condition,)

@@ -10,7 +10,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from verifier.engine import unknowns
-from verifier.engine.forms import conjuncts, entails
+from verifier.engine.forms import conjuncts, entails, plainly
 from verifier.engine.instances import EachTrip
 from verifier.engine.obligations import Obligation, known_at, known_of_trips, simplify
 from verifier.engine.promises import promised
@@ -531,10 +531,11 @@ class Discharger:
 
         What follows from the assertions anyhow is not what is missing.
         """
-        limits = not obligation.rule.silent
+        rule = obligation.rule
+        limits = not (rule.silent and rule.replayed.whole)
         demands = (a.condition for a in self.run.trace.assumptions if a.kind in SAID)
-        said = [part for demand in demands for part in conjuncts(demand)]
-        wanted = list(conjuncts(condition))
+        said = [part for demand in demands for part in conjuncts(plainly(demand))]
+        wanted = list(conjuncts(plainly(condition)))
         return any(
             promised(part, said, limits=limits)
             and not self._follows(part, [*wanted[:position], *wanted[position + 1 :]])
