@@ -68,7 +68,10 @@ def _constant(bad: str, good: str, api: str) -> Row:
     return Row("api-signature", "L11", _X, _OUT, body, api, before=_NUMPY)
 
 
+_PAIR: Final = "from collections import namedtuple\nPair = namedtuple('Pair', 'a b')\n"
+
 ROWS: Final = (
+    _text("G33", "python-subset", f"part = {{{{Pair(0, 72)||(0, 72)}}}}\n{_COPY}", before=_PAIR),
     _text(
         "G36", "python-subset", f"size = Part.ROWS {{{{<||!=}}}} Part.ALL\n{_COPY}", before=_ENUM
     ),

@@ -86,14 +86,16 @@ def enter(vm: VM, definition: ir.FunctionDef | ir.LambdaExpr, span: Span) -> Non
 def instantiate(vm: VM, cls: Class, span: Span) -> None:
     """Before an instance is made: of a class that the compiler reads as well."""
     definition = cls.definition
-    if not newer(vm.api, "0.2") or definition is None or hierarchy.is_external(cls):
+    if not newer(vm.api, "0.2") or hierarchy.is_external(cls):
+        return
+    if definition is None and not hierarchy.derives_from_host(cls, tuple):  # a named tuple
         return
     if hierarchy.trait(cls, "enum") is not None:
         return
     if any(hierarchy.derives_from_host(cls, each) for each in _APART):
         return
     own = hierarchy.trait(cls, hierarchy.DEVICE) is not None
-    if own and len(definition.bases) <= 1:
+    if own and definition is not None and len(definition.bases) <= 1:
         return
     what = "inherits from other classes besides" if own else "does not inherit from"
     _reject(
@@ -102,7 +104,7 @@ def instantiate(vm: VM, cls: Class, span: Span) -> None:
         f"`{cls.name}` inherits from `nl.NKIObject` alone",
         f"`{cls.name}` {what} `nl.NKIObject`: kernels make instances of no other classes",
         "G33",
-        notes=(Note(definition.name_span, "defined here"),),
+        notes=() if definition is None else (Note(definition.name_span, "defined here"),),
     )
 
 
