@@ -51,28 +51,38 @@ class _Pairs(Struct):
     there: Mapping[E.Sym, Expr]
 
     def of(self, first: Operation, second: Operation) -> tuple[Bool, str]:
-        waiting = [(first, second)]
-        seen: set[tuple[int, int]] = set()
+        # with the loops whose iteration is that of the root, of which what is made is made
+        waiting = [(first, second, frozenset(loop.symbol for loop in first.loops))]
+        seen: set[tuple[int, int, frozenset[E.Sym]]] = set()
         same: list[Bool] = []
         doubt = ""
         paths = _ids(first.path), _ids(second.path)
         while waiting:
-            one, other = waiting.pop()
-            if (id(one), id(other)) in seen:
+            one, other, now = waiting.pop()
+            if (id(one), id(other), now) in seen:
                 continue
-            seen.add((id(one), id(other)))
+            seen.add((id(one), id(other), now))
             if not doubt and exchanged(one):
                 name = one.name.rpartition(".")[2]
                 doubt = f"`{name}` gives each program instance the same"
-            same += self._same(one, other, paths if first is not second else (set(), set()))
+            held = paths if first is not second else (set(), set())
+            same += self._same(one, other, held, now)
             for (_, mine), (_, its) in zip(one.reads, other.reads, strict=True):
-                waiting += self._makers((first, second), (one, other), (mine, its))
+                made = self._makers((first, second), (one, other), (mine, its))
+                waiting += [(a, b, now if fresh else frozenset()) for a, b, fresh in made]
         return E.and_(*same), doubt
 
     def _same(
-        self, one: Operation, other: Operation, held: tuple[set[int], set[int]]
+        self,
+        one: Operation,
+        other: Operation,
+        held: tuple[set[int], set[int]],
+        now: frozenset[E.Sym],
     ) -> Iterator[Bool]:
-        """That two operations do the same; what is ``held`` need not be looked at."""
+        """That two operations do the same; what is ``held`` need not be looked at.
+
+        ``now``: the indices of the iteration that is looked at.
+        """
         roles = [[role for role, _ in (*op.reads, *op.writes)] for op in (one, other)]
         if one.name != other.name or roles[0] != roles[1] or one.loops != other.loops:
             raise _NotKnownError
@@ -89,20 +99,23 @@ class _Pairs(Struct):
         if len(terms[0]) != len(terms[1]):
             raise _NotKnownError
         for term, its in zip(*terms, strict=True):
-            yield _equal(term, its, axes)
+            yield _equal(term, its, axes, now)
 
     def _makers(
         self,
         roots: tuple[Operation, Operation],
         readers: tuple[Operation, Operation],
         views: tuple[View, View],
-    ) -> Iterator[tuple[Operation, Operation]]:
-        """What has written tensors of which each instance has its own, or that nobody writes."""
+    ) -> Iterator[tuple[Operation, Operation, bool]]:
+        """What has written tensors of which each instance has its own, or that nobody writes, and
+        whether that was in the same iteration of all loops around."""
         kinds = (StorageKind.INPUT, StorageKind.CONSTANT)
         makers: list[list[Operation]] = []
+        fresh = True
         for root, reader, view in zip(roots, readers, views, strict=True):
             storage = view.storage
-            writes = self._since_all_was_set(reader, view)
+            writes, now = self._since_all_was_set(reader, view)
+            fresh = fresh and now
             given = storage.kind in kinds and not self.table.uses(storage).writes
             own = storage.buffer.on_chip and storage.buffer is not Buffer.L2
             if not own and views[0].storage is not views[1].storage:
@@ -117,19 +130,22 @@ class _Pairs(Struct):
             makers.append(made)
         if len(makers[0]) != len(makers[1]):
             raise _NotKnownError
-        yield from zip(*makers, strict=True)
+        for mine, its in zip(*makers, strict=True):
+            yield mine, its, fresh
 
-    def _since_all_was_set(self, reader: Operation, view: View) -> list[Access]:
-        """The writes to a tensor from the last one on that certainly set all that is read."""
+    def _since_all_was_set(self, reader: Operation, view: View) -> tuple[list[Access], bool]:
+        """The writes to a tensor from the last one on that certainly set all that is read, and
+        whether that one is all there is and in the same iteration of all loops."""
         uses = self.table.uses(view.storage)
         read = next((a for a in uses.reads if a.operation is reader and a.view is view), None)
         if read is None:
-            return uses.writes
+            return uses.writes, False
         for write in reversed(uses.writes):
             sets = not write.operation.adds and dominates(write, read)
             if sets and contains(write.view, view):
-                return [w for w in uses.writes if _follows(w, write, read)]
-        return uses.writes
+                since = [w for w in uses.writes if _follows(w, write, read)]
+                return since, since == [write] and write.loops == read.loops
+        return uses.writes, False
 
 
 def _follows(write: Access, last: Access, read: Access) -> bool:
@@ -188,9 +204,13 @@ def _of_value(value: object) -> Iterator[Expr | Bool | Hashable]:
 
 
 def _equal(
-    term: Expr | Bool | Hashable, its: Expr | Bool | Hashable, there: Mapping[E.Sym, Expr]
+    term: Expr | Bool | Hashable,
+    its: Expr | Bool | Hashable,
+    there: Mapping[E.Sym, Expr],
+    now: frozenset[E.Sym],
 ) -> Bool:
-    """Whether a term is the same for both instances, in each iteration and for each element."""
+    """Whether a term is the same for both instances, for each element, and in each iteration of all
+    loops but those whose iteration is known ``now``."""
     moved = E.Substitution(there)
     if isinstance(term, Expr) and isinstance(its, Expr):
         same = E.eq(term, moved.expr(its))
@@ -203,6 +223,7 @@ def _equal(
         return E.TRUE
     else:
         raise _NotKnownError
-    if any(symbol.origin in (E.Origin.LOOP, E.Origin.AXIS) for symbol in {*same.free()} - {*there}):
+    open_ = {*same.free()} - {*there} - now
+    if any(symbol.origin in (E.Origin.LOOP, E.Origin.AXIS) for symbol in open_):
         raise _NotKnownError
     return same

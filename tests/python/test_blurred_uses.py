@@ -81,7 +81,7 @@ def test_what_may_fail_is_seen(value: str) -> None:
 FOREIGN = {
     "annotated.py",
     "kinds/external.py", "kinds/inputs.py", "kinds/tensors.py", "kinds/constants.py", "modules.py",
-    "given.py", "entry.py", "functions.py", "loops.py", "trips.py", "widening.py",
+    "given.py", "entry.py", "launched.py", "functions.py", "loops.py", "trips.py", "widening.py",
     "lifting.py", "state.py", "decorators.py", "classes.py", "cases.py", "concrete.py", "kind.py",
     "faults.py", "kinds/blurred.py", "kinds/supers.py", "kinds/sources.py", "kinds/ranges.py",
     "kinds/types.py", "library/numeric.py", "library/numeric_runtime.py", "library/core_order.py",
