@@ -41,7 +41,7 @@ register(
             "assertion that bounds a number, says what divides it or lists its values (`p <= 256`, "
             "`p in (64, 256)`) says what the kernel takes: one of these that breaks a rule is no "
             "precondition but a fault, told as an error at its place; a bound from above promises "
-            "nothing of how much is covered. The "
+            "nothing of elements that are left out or overwritten. The "
             "findings that it stands for are listed with `--verbose`; each of them can be "
             "suppressed at its place, and then says nothing here. Without this rule they are "
             "reported one by one. To mend it, assert the condition, or let the kernel take other "

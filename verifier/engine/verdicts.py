@@ -15,7 +15,7 @@ from verifier.engine.instances import EachTrip
 from verifier.engine.obligations import Obligation, known_at, known_of_trips, simplify
 from verifier.engine.promises import promised
 from verifier.engine.weakest import Weakest, of_given, of_inputs, weakest
-from verifier.rulebase import infers_dtypes
+from verifier.rulebase import On, infers_dtypes
 from verifier.solver.query import Answer, AnswerKind, Model, Query, Tier
 from verifier.solver.solver import Solver
 from verifier.source.ir import Span
@@ -532,7 +532,8 @@ class Discharger:
         What follows from the assertions anyhow is not what is missing.
         """
         rule = obligation.rule
-        limits = not (rule.silent and rule.replayed.whole)
+        # what memory holds in the end, and in which order, no limit speaks of
+        limits = not (rule.silent and rule.on is On.TRACE)
         demands = (a.condition for a in self.run.trace.assumptions if a.kind in SAID)
         said = [part for demand in demands for part in conjuncts(plainly(demand))]
         wanted = list(conjuncts(plainly(condition)))

@@ -169,6 +169,10 @@ class ConcreteMachine(Numbering):
 
     #: whether the kernel asks which of several programs it is
     asked_grid: bool = False
+    #: see `wrote`
+    late: dict[tuple[Memory, Span], None]
+    #: the parameters that were written, and by what first
+    updated: dict[Memory, Operation]
 
     def __init__(
         self,
@@ -217,9 +221,7 @@ class ConcreteMachine(Numbering):
         self.progress = Progress(self.meet) if Issued in self.rules.monitors else None
         self.stores = self._listener(Stored, Stores)
         self._accused: list[tuple[Rule, Storage]] = []  # results: what becomes of them decides
-        #: the parameters that were written, and by what first
-        self.updated: dict[Memory, Operation] = {}
-        self.late: dict[tuple[Memory, Span], None] = {}  # see `wrote`
+        self.late, self.updated = {}, {}
         known = plans if plans is not None else Plans()
         self.plans, self.kept, self._templates = known.calls, known.kept, known.templates
         heard = frozenset(self.rules.monitors)

@@ -127,8 +127,7 @@ def run(
         with np.errstate(all="ignore"):
             result = _invoke(function, grid, given)
         returned = _tensors(result)
-        _finish(machine, returned, inputs, span)
-        _updated(machine, returned, function, span)
+        _finish(machine, returned, inputs, span, function)
         if not machine.options.shapes_only:
             outcome.outputs = [array_of(tensor) for tensor in returned]
         else:
@@ -290,7 +289,11 @@ def _tensors(value: Any) -> list[Tensor]:
 
 
 def _finish(
-    machine: ConcreteMachine, returned: list[Tensor], inputs: list[Tensor], span: Span
+    machine: ConcreteMachine,
+    returned: list[Tensor],
+    inputs: list[Tensor],
+    span: Span,
+    function: Callable[..., Any],
 ) -> None:
     trace = machine.blank_trace(span)
     trace.returns.append(((), tuple(tensor.as_view for tensor in returned), span))
@@ -306,6 +309,7 @@ def _finish(
         for origin in machine.watch.finish(given):
             machine.meet(UndefinedRead(origin, origin.span, "nobody writes it before"))
     machine.judge_results()
+    _updated(machine, returned, function, span)
     capacity(machine)
 
 
