@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from rules.memory.formulas import size
 from rules.memory.words import decides_note
 from rules.tpu import covering, destroyed, flow, kit, spoilt, written
+from rules.tpu.arranged import arranged, arranged_in_run
 from rules.tpu.examples import pair
 from rules.tpu.flow import Use, Uses
 from rules.tpu.kit import function, words
@@ -25,7 +26,7 @@ from verifier.symbolic.checks import Check, Note
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.lanes import LocalTensor
 from verifier.symbolic.memory.deciding import USED
-from verifier.symbolic.memory.events import UndefinedLanes
+from verifier.symbolic.memory.events import Stretch, UndefinedLanes
 from verifier.symbolic.memory.known import Known
 from verifier.symbolic.regions import exists
 from verifier.symbolic.tensors import Loop
@@ -41,6 +42,7 @@ def uninitialised(trace: Trace, chip: Chip) -> Iterable[Check]:
     Where it is carried on that is asked of what is made of it, where that decides.
     """
     yield from _Reads(trace, chip).checks()
+    yield from arranged(trace, chip)
 
 
 def _leaves_lane(chip: Chip, use: Use) -> bool:
@@ -598,12 +600,16 @@ register(
         reason=(
             "Local memory holds what the kernel before left there. Functions that add to their "
             "result (mac, convolutions and products with result_add) read it as well. What a "
-            "function leaves in its work tensor means nothing."
+            "function leaves in its work tensor means nothing. A function in place that takes "
+            "other strides than its tensor was written with reads where nothing was written, too."
         ),
         facts=("OKK-P08", "OKK-Q06", "OKK-049", "OKK-050", "ADR-07", "OKK-E01", "OKK-E02"),
         on=On.TRACE,
         check=uninitialised,
-        monitors=(Monitor(UndefinedLanes, undefined_lanes),),
+        monitors=(
+            Monitor(UndefinedLanes, undefined_lanes),
+            Monitor(Stretch, arranged_in_run, meant=True),
+        ),
         replayed=Replayed(whole=True),
         dialects=(OKK,),
         sources=("OKKernel manual, fp32_nn",),
