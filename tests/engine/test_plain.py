@@ -15,7 +15,7 @@ from verifier.engine.conditions import Item, Normal, of_dtypes
 from verifier.engine.evaluable import is_met
 from verifier.engine.plain import each_divides, of_each_divisor, resolved, unrounded
 from verifier.engine.remainders import divides
-from verifier.hardware.dtypes import DTYPES
+from verifier.hardware.dtypes import DTYPES, ITEMSIZE
 from verifier.solver.solver import Solver
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
@@ -51,6 +51,11 @@ def _first_that_divides(h: Expr, w: Expr) -> Bool:
     return E.eq(h % E.ite(E.eq(h % 12, 0), 12, few), 0)
 
 
+def _at_least(number: Expr, least: int) -> Expr:
+    """The number from some least one on, and one below it."""
+    return E.ite(E.ge(number, least), number, 1)
+
+
 def _both_sides(h: Expr, w: Expr) -> Bool:
     less = E.le(3 * h + w, 40)
     return E.and_(E.or_(E.le(w, 5), less), E.or_(E.ge(w, 6), less))
@@ -72,6 +77,8 @@ def _both_sides(h: Expr, w: Expr) -> Bool:
         (_tiles, ["w <= 9", "h <= 6"]),
         (lambda h, w: E.le(E.ceildiv(h, 12) + E.ceildiv(w, 5), 2), ["h <= 12", "w <= 5"]),
         (_first_that_divides, ["h % 3 == 0"]),
+        (lambda h, w: E.le(w * (h // _at_least(w, 2)), 15), ["w*(h // w) <= 15"]),
+        (lambda h, w: E.le(_at_least(h // 4, 1), w), ["h // 4 <= w"]),
         (_both_sides, ["3*h + w <= 40"]),
         (lambda h, w: E.or_(E.eq(w, 1), E.and_(E.ge(w, 2), E.eq(h, 1))), ["w == 1 or h == 1"]),
     ],
@@ -141,3 +148,34 @@ def test_conditions_on_dtypes_are_plain_beside_sizes() -> None:
     ]
     assert [item.of for item in form] == [(0, 1), (2, 3)]
     assert python(E.ne(chosen, 3)) == "(float32 if mixed else x.dtype) != tfloat32"
+
+
+@pytest.mark.parametrize(
+    ("said", "text"),
+    [
+        (
+            lambda h, w, k, size: E.le((w * (k + 1) + 1) * size, k * size + 212992),
+            "(w + w*k + 1 - k)*x.dtype.itemsize <= 212992",
+        ),
+        (
+            lambda h, w, k, size: E.le(h * w * (3 * k * size + 32), 32 * h + 32 * w + 70965),
+            "3*x.dtype.itemsize*h*w*k + 32*(h - 1)*(w - 1) <= 70997",
+        ),
+        (
+            lambda h, w, k, size: E.le(h * size + 60 * w, 12 * w * k + 12 * k + 77),
+            "60*w + x.dtype.itemsize*h <= 12*k + 12*w*k + 77",
+        ),
+    ],
+)
+def test_sums_are_told_as_products(said: Callable[..., Bool], text: str) -> None:
+    E.fresh_context()
+    names = tuple(DTYPES)
+    dtype = E.symbol("x.dtype", 0, len(names) - 1, domain=names)
+    size = E.table("itemsize", dtype, ITEMSIZE)
+    condition = said(*(E.symbol(name, 1) for name in "hwk"), size)
+    assert python(condition) == text
+    told = text.replace("x.dtype.itemsize", "size")
+    for h, w, k in itertools.product((1, 2, 3, 7, 40, 300, 9000), repeat=3):
+        for code in range(4):
+            met = E.evaluate(condition, {"h": h, "w": w, "k": k, "x.dtype": code})
+            assert met == eval(told, {"h": h, "w": w, "k": k, "size": ITEMSIZE[code]})

@@ -37,8 +37,9 @@ def values_of(atom: E.Ite) -> Iterator[Expr]:
         yield size
     if all(s.domain is None for s in E.atom_free(atom)):
         yield from (atom.other, atom.then)
-        if not (atom.then.is_const or atom.other.is_const):
-            yield E.maximum(atom.then, atom.other)
+        yield E.maximum(atom.then, atom.other)
+        if atom.then.is_const or atom.other.is_const:
+            yield E.minimum(atom.then, atom.other)
 
 
 def _itemsize(atom: E.Ite) -> Expr | None:

@@ -26,7 +26,7 @@ from verifier.engine.forms import (
 )
 from verifier.engine.plain import each_divides, of_each_divisor, resolved, unrounded
 from verifier.engine.remainders import divides, in_remainders, of_a_period
-from verifier.solver.elimination import compared, put
+from verifier.solver.elimination import compared
 from verifier.solver.polynomial import products
 from verifier.solver.query import Query
 from verifier.solver.solver import Solver
@@ -222,12 +222,15 @@ class Normal:
         return E.or_(*kept)
 
     def _chosen(self, clause: Bool, facts: tuple[Bool, ...]) -> Bool:
-        """A comparison with what is chosen in the place of each choice that is settled."""
+        """A comparison with what is chosen in the place of each choice that is settled, also of
+        those on sizes alone that stand in other terms."""
         while clause.expr is not None:
-            for atom in clause.expr.atoms():
+            outer = dict.fromkeys(clause.expr.atoms())
+            inner = (a for a in E.walk(clause) if isinstance(a, E.Ite) and _of_sizes(a))
+            for atom in (*outer, *inner):
                 value = self._choice(atom, facts)
                 if value is not None:
-                    clause = put(clause, atom, value)
+                    clause = E.Substitution({}, atoms={atom: value}).bool(clause)
                     break
             else:
                 break
@@ -363,6 +366,10 @@ def _without_entailed(items: Sequence[Item]) -> list[Item]:
         if said not in dividing and any(entails(other, said) for other in lighter):
             current = others
     return current
+
+
+def _of_sizes(atom: E.Atom) -> bool:
+    return all(symbol.domain is None for symbol in E.atom_free(atom))
 
 
 def _cases(clause: Bool) -> int:

@@ -259,6 +259,8 @@ class _Printer(Struct):
         """The summands of a polynomial; remainders and ceilings recognised, the constant last."""
         parts: list[_Part] = []
         e = self._take_remainders(self._take_ceilings(e, parts), parts)
+        if self.runs:
+            e = self._take_less_one(e, parts)
         shift = e.const
         plain: list[_Part] = []
         for mono, coef in self._grouped(e, plain) if self.runs else e.terms:
@@ -282,7 +284,7 @@ class _Printer(Struct):
             group, atom = shared
             sign = 1 if group[0][1] > 0 else -1
             common = gcd(*(coef for _, coef in group))
-            inner = {_without(mono, atom): abs(coef) // common for mono, coef in group}
+            inner = {_without(mono, atom): coef * sign // common for mono, coef in group}
             number = inner.pop((), 0)
             text = _wrap(*self._expr(Expr.make(inner, number)), _PRODUCT)
             factor = _wrap(*self._atom(atom), _ATOM)
@@ -294,12 +296,15 @@ class _Printer(Struct):
     def _shared(
         self, terms: Sequence[tuple[tuple[Atom, ...], int]]
     ) -> tuple[list[tuple[tuple[Atom, ...], int]], Atom] | None:
-        """The products of one sign that share a factor, such that most is saved by it."""
+        """The products that share a factor, such that most is saved by it: those of one sign, or
+        all of how many bytes a type takes."""
         best: tuple[int, list[tuple[tuple[Atom, ...], int]], Atom] | None = None
         for sign in (1, -1):
             signed = [term for term in terms if term[1] * sign > 0]
             for atom in dict.fromkeys(atom for mono, _ in signed for atom in mono):
                 group = [term for term in signed if atom in term[0]]
+                if isinstance(atom, Table):  # what is counted in bytes is counted together
+                    group += [t for t in terms if t not in group and atom in t[0]]
                 if len(group) < 2:
                     continue
                 saved = (len(group) - 1) * (self._length(atom) + 1)
@@ -360,6 +365,22 @@ class _Printer(Struct):
                         text, strength = f"{abs(factor)}*({text})", _PRODUCT
                     parts.append((1 if factor > 0 else -1, text, strength))
                     return self._take_remainders(rest, parts)
+        return e
+
+    def _take_less_one(self, e: Expr, parts: list[_Part]) -> Expr:
+        """Split off ``c*(x - 1)*(y - 1)`` where ``c*x*y - c*x - c*y`` is there; the rest is
+        returned."""
+        factors = dict(e.terms)
+        for mono, factor in e.terms:
+            if len(mono) != 2 or mono[0] is mono[1] or abs(factor) == 1:
+                continue
+            one, other = mono
+            if factors.get((one,)) == factors.get((other,)) == -factor:
+                less = [_wrap(*self._expr(E.from_atom(a) - 1), _ATOM) for a in mono]
+                text = f"{abs(factor)}*{'*'.join(less)}"
+                parts.append((1 if factor > 0 else -1, text, _PRODUCT))
+                x, y = map(E.from_atom, mono)
+                return self._take_less_one(e - (x - 1) * (y - 1) * factor, parts)
         return e
 
     def _ceiling(self, atom: Atom) -> tuple[str, int] | None:
