@@ -56,6 +56,11 @@ def _at_least(number: Expr, least: int) -> Expr:
     return E.ite(E.ge(number, least), number, 1)
 
 
+def _whole_or_all(h: Expr, w: Expr) -> Bool:
+    parts = E.lt((h + 15 - w) // 16, E.ceildiv(h, 16))
+    return E.and_(parts, E.or_(E.ge(w, 16), E.le(h, 15)))
+
+
 def _both_sides(h: Expr, w: Expr) -> Bool:
     less = E.le(3 * h + w, 40)
     return E.and_(E.or_(E.le(w, 5), less), E.or_(E.ge(w, 6), less))
@@ -79,6 +84,9 @@ def _both_sides(h: Expr, w: Expr) -> Bool:
         (_first_that_divides, ["h % 3 == 0"]),
         (lambda h, w: E.le(w * (h // _at_least(w, 2)), 15), ["w*(h // w) <= 15"]),
         (lambda h, w: E.le(_at_least(h // 4, 1), w), ["h // 4 <= w"]),
+        (_whole_or_all, ["w >= 16 or h <= w"]),
+        (lambda h, w: E.le((-h) % w, 0), ["h % w == 0"]),
+        (lambda h, w: E.ge((h - 2) % w, 1), ["(h - 2) % w != 0"]),
         (_both_sides, ["3*h + w <= 40"]),
         (lambda h, w: E.or_(E.eq(w, 1), E.and_(E.ge(w, 2), E.eq(h, 1))), ["w == 1 or h == 1"]),
     ],

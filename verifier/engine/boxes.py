@@ -7,7 +7,7 @@ sizes that were looked at; that it does for all is for the solver to prove.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import product
+from itertools import permutations, product
 from math import prod
 
 from verifier.engine.evaluable import is_met
@@ -34,7 +34,8 @@ def box(clause: Bool) -> Iterator[Bool]:
 
 
 def together(conditions: Sequence[Bool], known: Sequence[Bool]) -> Iterator[Bool]:
-    """Bounds that take the place of some conditions beside what is ``known``."""
+    """Bounds, or that a part is a whole one or all there is (``b >= 64 or n <= b``), that take the
+    place of some conditions beside what is ``known``."""
     sizes = dict.fromkeys(s for condition in conditions for s in condition.free())
     if not 2 <= len(sizes) <= _SIZES or any(map(_is_other, sizes)):
         return
@@ -44,6 +45,11 @@ def together(conditions: Sequence[Bool], known: Sequence[Bool]) -> Iterator[Bool
         for size, most in _corner(condition).items():
             found[E.le(E.from_atom(size), most)] = None
             values[size].update(most * k + more for k in _MULTIPLES for more in (0, 1))
+    for den in dict.fromkeys(den for condition in conditions for den in _divisors(condition)):
+        for one, other in permutations(sizes, 2):
+            enough = E.ge(E.from_atom(other), den)
+            found[E.or_(enough, E.le(E.from_atom(one), E.from_atom(other)))] = None
+            values[other].update((den - 1, den, den + 1, 3 * den))
     if prod(map(len, values.values())) > _POINTS:
         return
     points = [
@@ -65,6 +71,13 @@ def _replaces(
     if any(all(is_met(c, point) for c in conditions) for point in outside):
         return False
     return any(all(is_met(c, point) for point in within) for c in conditions)
+
+
+def _divisors(condition: Bool) -> Iterator[int]:
+    """The numbers that a condition divides by."""
+    for item in E.walk(condition):
+        if isinstance(item, E.Div) and item.den.is_const and item.den.const > 1:
+            yield item.den.const
 
 
 def _admitted(known: Sequence[Bool], point: Mapping[str, int]) -> bool:

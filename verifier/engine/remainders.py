@@ -55,14 +55,16 @@ def _rounds(p: Expr, d: Expr, k: int, m: int) -> Bool | None:
 
 
 def _own(e: Expr) -> Iterator[tuple[Bool, Expr]]:
-    """``x % d + a <= d``, or ``x % d >= d + b``."""
+    """``x % d + a <= d``, or ``x % d >= d + b``, or that ``x % d`` is at most 0 or at least 1."""
     for atom in e.atoms():
         if not isinstance(atom, E.Div) or atom.den.is_const:
             continue
         x, d = atom.num, atom.den
         rest = x - d * E.from_atom(atom)
         more, less = e - rest + d, e + rest - d
-        if more.is_const:
+        if e is rest or e is 1 - rest:
+            yield divides(x, d, e is rest), d
+        elif more.is_const:
             yield _below(x, d, more.const), d
         elif less.is_const:
             yield E.not_(_below(x, d, 1 - less.const)), d
