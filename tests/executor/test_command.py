@@ -69,6 +69,11 @@ def raises(x):
 
 
 @nki.jit
+def mixes(x):
+    return "rows: " + x.shape[0]
+
+
+@nki.jit
 def talks(x):
     raise ValueError("two\\nlines")
 
@@ -164,6 +169,12 @@ def test_what_python_refuses_is_a_finding(
     assert f"error[{rule}]" in done.stdout
     assert message in done.stdout
     assert f"{name}: 1 violation" in done.stdout
+
+
+def test_what_a_check_has_python_refuse_is_a_finding(file: Path) -> None:
+    done = command(f"{file}::mixes", "--arg", "x=fp32[4,4]")
+    assert done.returncode == 1, done.stderr
+    assert "error[wrong-type]" in done.stdout and "raises TypeError" in done.stderr
 
 
 def test_a_clean_run_saves_inputs_and_results(file: Path, tmp_path: Path) -> None:

@@ -124,6 +124,7 @@ def command(
     sys.stdout.flush()
     reply = run(request, Path(save) if save is not None else None)
     reply.diagnostics += _confirmed(reply.doubts, request) + _refused(reply, request)
+    reply.diagnostics += _raised(reply, request)
     click.get_current_context().exit(_tell(reply, name, request.path))
 
 
@@ -192,11 +193,41 @@ def _refused(reply: Reply, request: Request) -> list[Diagnostic]:
 
     if not reply.api_version or of_generation(reply.api_version).rewrites is None:
         return []
-    from verifier.engine import analyze_file
-    from verifier.report.model import FileRequest
     from verifier.rulebase import all_rules
 
     rules = tuple(rule.id for rule in all_rules() if rule.replayed.refused)
+    found = _checked(request, rules)
+    told = {  # once, for however many targets the kernel is
+        (d.rule, d.span, d.message): replace(d, severity="error")
+        for d in found
+        if d.kernel == request.name and d.rule in rules and d.verdict != "unknown"
+    }
+    return list(told.values())
+
+
+def _raised(reply: Reply, request: Request) -> list[Diagnostic]:
+    """What Python raised in the kernel, if a check with these inputs has it as an error there.
+
+    What the kernel itself refuses, by an ``assert`` or a ``raise``, is no finding: these inputs are
+    none that it admits. Nor is it one that an argument has not what is asked of it.
+    """
+    if reply.ended is None or reply.ended[0] != "raised" or reply.diagnostics:
+        return []
+    _, _, file, line = reply.ended
+    return [
+        d
+        for d in _checked(request, ())
+        if (d.kernel, d.span.path, d.span.line) == (request.name, file, line)
+        and d.severity == "error"
+        and d.rule not in ("no-admitted-input", "no-attribute")
+    ]
+
+
+def _checked(request: Request, select: tuple[str, ...]) -> tuple[Diagnostic, ...]:
+    """What a check finds with the inputs of a run."""
+    from verifier.engine import analyze_file
+    from verifier.report.model import FileRequest
+
     asked = FileRequest(
         path=request.path,
         targets=(request.target,) if request.target else (),
@@ -204,15 +235,9 @@ def _refused(reply: Reply, request: Request) -> list[Diagnostic]:
         contracts=(_contract(request),),
         given_only=True,
         kernels=(request.name,),
-        select=rules,
+        select=select,
     )
-    found = analyze_file(asked).diagnostics
-    told = {  # once, for however many targets the kernel is
-        (d.rule, d.span, d.message): replace(d, severity="error")
-        for d in found
-        if d.kernel == request.name and d.rule in rules and d.verdict != "unknown"
-    }
-    return list(told.values())
+    return analyze_file(asked).diagnostics
 
 
 def _contract(request: Request) -> str:
