@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from rules.tpu import flow, kit
 from rules.tpu.beginnings import Beginning, beginning, divisors
+from rules.tpu.crossed import crossed
 from rules.tpu.examples import pair
 from rules.tpu.flow import Instance, Use, Uses
 from rules.tpu.kit import function, words
@@ -204,6 +205,7 @@ def live_overlap(trace: Trace, chip: Chip) -> Iterable[Check]:
     """
     unclear: dict[tuple[int, str], list[_Unclear]] = {}
     yield from _overlaps(trace, chip, unclear=unclear)
+    yield from crossed(trace, chip)
     if not unclear:
         return
     rounds = beginning(trace)
@@ -262,6 +264,8 @@ def overlap_in_run(event: Stretch, chip: Chip) -> Iterator[Check]:
     for check in _overlaps(trace, chip, event):
         if check.predicate is not E.TRUE and check.exact:
             yield check
+    if event.ended and not event.cut:
+        yield from crossed(trace, chip)
 
 
 def _overlaps(
