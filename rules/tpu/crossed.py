@@ -36,7 +36,9 @@ def crossed(trace: Trace, chip: Chip) -> Iterator[Check]:
             found = _crosses(chip, first, second)
             if found is None or id(second.operation) in told:
                 continue
-            if not any(_between(chip, read, first, second) for read in table.reads):
+            if any(_between(chip, read, first, second) for read in table.reads):
+                continue
+            if any(_behind(chip, read, first, second) for read in table.reads):
                 told.add(id(second.operation))
                 yield _told(first, second, found)
 
@@ -99,6 +101,17 @@ def _between(chip: Chip, read: Use, first: Use, second: Use) -> bool:
         return False
     found = flow.anywhere(read, 0)
     every = flow.anywhere(first, 0)
+    if found is None or every is None:
+        return False
+    places = kit.block(chip, found.tensor), kit.block(chip, every.tensor)
+    return kit.places_apart(chip, *places) is not E.TRUE
+
+
+def _behind(chip: Chip, read: Use, first: Use, second: Use) -> bool:
+    """Whether a read behind both takes something of the first one that the second one leaves."""
+    if read.order < second.order or kit.fills_all(chip, second.tensor, read.tensor):
+        return False
+    found, every = flow.anywhere(read, 0), flow.anywhere(first, 0)
     if found is None or every is None:
         return False
     places = kit.block(chip, found.tensor), kit.block(chip, every.tensor)
