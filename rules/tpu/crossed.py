@@ -109,13 +109,19 @@ def _between(chip: Chip, read: Use, first: Use, second: Use) -> bool:
 
 def _behind(chip: Chip, read: Use, first: Use, second: Use) -> bool:
     """Whether a read behind both takes something of the first one that the second one leaves."""
-    if read.order < second.order or kit.fills_all(chip, second.tensor, read.tensor):
+    if read.order < second.order or _within(chip, read, second):
         return False
     found, every = flow.anywhere(read, 0), flow.anywhere(first, 0)
     if found is None or every is None:
         return False
     places = kit.block(chip, found.tensor), kit.block(chip, every.tensor)
     return kit.places_apart(chip, *places) is not E.TRUE
+
+
+def _within(chip: Chip, read: Use, second: Use) -> bool:
+    """Whether all that is read lies in what the second one brings, or in gaps of it."""
+    outer, inner = second.tensor, read.tensor
+    return kit.holds_all(chip, outer, inner) or kit.fills_all(chip, outer, inner)
 
 
 def _told(first: Use, second: Use, given: tuple[Bool, ...]) -> Check:
