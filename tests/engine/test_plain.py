@@ -187,3 +187,39 @@ def test_sums_are_told_as_products(said: Callable[..., Bool], text: str) -> None
         for code in range(4):
             met = E.evaluate(condition, {"h": h, "w": w, "k": k, "x.dtype": code})
             assert met == eval(told, {"h": h, "w": w, "k": k, "size": ITEMSIZE[code]})
+
+
+def test_what_types_take_is_a_number_where_others_name_them() -> None:
+    E.fresh_context()
+    names = tuple(DTYPES)
+    first, second = (E.symbol(f"{n}.dtype", 0, len(names) - 1, domain=names) for n in "xy")
+    one, other = (E.table("itemsize", dtype, ITEMSIZE) for dtype in (first, second))
+    n, m = E.symbol("n", 1), E.symbol("m", 1)
+    narrow = E.or_(E.eq(first, 1), E.eq(first, 2))
+    limit = E.le(n * one + m * other, 1000)
+    items = [Item(condition, (p,)) for p, condition in enumerate((narrow, limit))]
+    form = [item.condition for item in Normal((), Solver()).form(items)]
+    assert [python(one) for one in form] == [
+        "x.dtype in (bfloat16, float16)",
+        "2*n + y.dtype.itemsize*m <= 1000",
+    ]
+    only = [Item(E.le(one * n, 8 * n), (0,)), Item(E.le(one, 2), (1,))]
+    assert [python(i.condition) for i in Normal((narrow,), Solver()).form(only)] == []
+    assert [python(i.condition) for i in Normal((), Solver()).form([items[1]])] == [
+        "x.dtype.itemsize*n + y.dtype.itemsize*m <= 1000"
+    ]
+    for x, y, rows, columns in itertools.product(range(19), range(19), (1, 60, 249), (1, 60, 249)):
+        env = {"x.dtype": x, "y.dtype": y, "n": rows, "m": columns}
+        met = E.evaluate(narrow, env) and E.evaluate(limit, env)
+        assert met == all(E.evaluate(condition, env) for condition in form)
+
+
+def test_what_sizes_come_to_together_is_found_beside_other_sizes() -> None:
+    E.fresh_context()
+    h, w, k, m = (E.symbol(name, 1) for name in "hwkm")
+    capacity = E.le(E.ceildiv(w, 16) * k * (m + 3), 4096)
+    items = [Item(_whole_or_all(h, w), (0,)), Item(capacity, (1,))]
+    assert [python(i.condition) for i in Normal((), Solver()).form(items)] == [
+        "(-(-w // 16))*(3*k + k*m) <= 4096",
+        "w >= 16 or h <= w",
+    ]

@@ -36,9 +36,15 @@ def box(clause: Bool) -> Iterator[Bool]:
 def together(conditions: Sequence[Bool], known: Sequence[Bool]) -> Iterator[Bool]:
     """Bounds, or that a part is a whole one or all there is (``b >= 64 or n <= b``), that take the
     place of some conditions beside what is ``known``."""
-    sizes = dict.fromkeys(s for condition in conditions for s in condition.free())
-    if not 2 <= len(sizes) <= _SIZES or any(map(_is_other, sizes)):
-        return
+    for sizes in dict.fromkeys(condition.free() for condition in conditions):
+        if 2 <= len(sizes) <= _SIZES and not any(map(_is_other, sizes)):
+            of_these = [c for c in conditions if set(sizes).issuperset(c.free()) and not c.flags()]
+            yield from _of_sizes(sizes, of_these, known)
+
+
+def _of_sizes(
+    sizes: Sequence[Sym], conditions: Sequence[Bool], known: Sequence[Bool]
+) -> Iterator[Bool]:
     found: dict[Bool, None] = {}
     values: dict[Sym, set[int]] = {s: {s.lo or 0} for s in sizes}
     for condition in conditions:

@@ -24,7 +24,7 @@ from verifier.engine.forms import (
     steps_of,
     weight,
 )
-from verifier.engine.plain import each_divides, of_each_divisor, resolved, unrounded
+from verifier.engine.plain import each_divides, of_each_divisor, of_one_value, resolved, unrounded
 from verifier.engine.remainders import divides, in_remainders, of_a_period
 from verifier.solver.elimination import compared
 from verifier.solver.polynomial import products
@@ -70,8 +70,12 @@ class Normal:
 
     def form(self, items: Iterable[Item]) -> list[Item]:
         """The set as strong as ``items``, the simplest one found."""
-        known = self._known
-        said = (Item(self._in_remainders(self._same.bool(i.condition), known), i.of) for i in items)
+        known, items = self._known, list(items)
+        told = of_one_value([self._same.bool(item.condition) for item in items], known)
+        said = (
+            Item(self._in_remainders(condition, known), item.of)
+            for condition, item in zip(told, items, strict=True)
+        )
         current = _without_entailed(_resolved(_joined(_split(said))))
         for _ in range(_ROUNDS):
             current = self.without_implied(current, current)

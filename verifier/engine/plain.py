@@ -7,13 +7,14 @@ something holds and the other one where it does not are what both say.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from math import prod
 
-from verifier.engine.forms import divisibility
+from verifier.engine.evaluable import is_met
+from verifier.engine.forms import conjuncts, divisibility, single
 from verifier.engine.remainders import divides
 from verifier.symbolic import expr as E
-from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.expr import Bool, Expr, Sym
 
 
 def unrounded(fact: Bool) -> Bool:
@@ -104,8 +105,35 @@ def resolved(conditions: Iterable[Bool]) -> list[tuple[Bool, tuple[Bool, ...]]]:
     return list(found.values())
 
 
+def of_one_value(conditions: Sequence[Bool], facts: Iterable[Bool]) -> list[Bool]:
+    """Conditions with numbers in the place of what the types that others name all take: the bytes
+    of ``x.dtype`` are 2 where it is bfloat16 or float16."""
+    said: dict[Sym, list[Bool]] = {}
+    for fact in (part for one in (*facts, *conditions) for part in conjuncts(one)):
+        symbol = single(fact.free())
+        if symbol is not None and symbol.domain is not None and not fact.flags():
+            said.setdefault(symbol, []).append(fact)
+    values: dict[E.Atom, Expr] = {}
+    for item in (item for condition in conditions for item in E.walk(condition)):
+        if isinstance(item, E.Table) and item not in values:
+            found = {value for code, value in item.values if _may_be(item.index, code, said)}
+            if len(found) == 1:
+                values[item] = E.const(found.pop())
+    at = E.Substitution({}, atoms=values)
+    several = (len(condition.free()) > 1 for condition in conditions)
+    return [at.bool(c) if more else c for c, more in zip(conditions, several, strict=True)]
+
+
+def _may_be(index: Expr, code: int, said: Mapping[Sym, Sequence[Bool]]) -> bool:
+    symbol = index.as_atom()
+    if not isinstance(symbol, Sym):
+        return True
+    within = (symbol.lo or 0) <= code and (symbol.hi is None or code <= symbol.hi)
+    return within and all(is_met(s, {symbol.name: code}) for s in said.get(symbol, ()))
+
+
 def _alternatives(condition: Bool) -> frozenset[Bool]:
     return frozenset(condition.args if condition.kind is E.BoolKind.OR else (condition,))
 
 
-__all__ = ["each_divides", "of_each_divisor", "resolved", "unrounded"]
+__all__ = ["each_divides", "of_each_divisor", "of_one_value", "resolved", "unrounded"]
