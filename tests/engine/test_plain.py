@@ -223,3 +223,37 @@ def test_what_sizes_come_to_together_is_found_beside_other_sizes() -> None:
         "(-(-w // 16))*(3*k + k*m) <= 4096",
         "w >= 16 or h <= w",
     ]
+
+
+@pytest.mark.parametrize(
+    ("said", "text"),
+    [
+        (lambda none, true, few: E.or_(none, E.not_(true), few), "not bool(x) or n <= 5"),
+        (lambda none, true, few: E.or_(few, E.and_(E.not_(none), true)), "n <= 5 or bool(x)"),
+        (lambda none, true, few: E.or_(none, true), "x is None or bool(x)"),
+        (lambda none, true, few: E.and_(none, E.not_(true)), "x is None and not bool(x)"),
+    ],
+)
+def test_none_is_not_true(said: Callable[..., Bool], text: str) -> None:
+    E.fresh_context()
+    condition = said(
+        E.bool_symbol("x is None"), E.bool_symbol("bool(x)"), E.le(E.symbol("n", 1), 5)
+    )
+    assert python(condition) == text
+    for x, n in itertools.product((None, 0, 3), (5, 6)):
+        env = {"x is None": x is None, "bool(x)": bool(x), "n": n}
+        assert E.evaluate(condition, env) == eval(text)
+
+
+def test_types_asked_for_where_something_is_true_are_said_once() -> None:
+    E.fresh_context()
+    names = tuple(DTYPES)
+    dtype = E.symbol("y.dtype", 0, len(names) - 1, domain=names)
+    none, true = E.bool_symbol("x is None"), E.bool_symbol("bool(x)")
+    few = E.or_(E.eq(dtype, 0), E.eq(dtype, 3))
+    items = [Item(E.or_(E.not_(none), few), (0,)), Item(E.or_(true, few), (1,))]
+    known = E.or_(E.not_(true), E.not_(none))
+    assert [i.condition for i in of_dtypes(Normal((known,), Solver()).met(items))] == [
+        items[1].condition
+    ]
+    assert len(of_dtypes(Normal((), Solver()).met(items))) == 2

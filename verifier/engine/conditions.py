@@ -94,6 +94,7 @@ class Normal:
         """Conditions on dtypes without the sizes for which they do not matter, if none are met."""
         said: dict[Bool, Bool] = {}
         each = _resolved(_joined(_split(items)))
+        each = self.without_implied(each, [item for item in each if item.condition.flags()])
         return [replace(i, condition=self._of_dtypes(i.condition, said)) for i in each]
 
     def _of_dtypes(self, clause: Bool, said: dict[Bool, Bool]) -> Bool:

@@ -36,6 +36,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.expr import FALSE, Bool, Sym
 from verifier.symbolic.pretty import python
 from verifier.symbolic.python.entry import Run
+from verifier.symbolic.python.inputs import absent_name, truth_name
 from verifier.symbolic.trace import SAID, AssumptionKind
 
 #: an example whose sizes are larger, so that loops somewhere run, is shown by a smaller one
@@ -84,6 +85,7 @@ class Conditions(Struct):
             elif verdict.kind is not VerdictKind.PROVED or verdict.precondition is not None:
                 self._take(position, verdict)
         self.demands = self.items
+        self.known = (*self.known, *_true_is_there(self.items))
         types = [item for item in self.items if self.demands_dtypes(item)]
         rest = [item for item in self.items if item not in types]
         self.items = []
@@ -249,6 +251,16 @@ class Advice(Struct, frozen=True):
 
     def _excluded(self, part: Bool) -> bool:
         return self.solver.check(Query((*self.facts, part), FALSE)).proved
+
+
+def _true_is_there(items: Sequence[Item]) -> Iterator[Bool]:
+    """Of inputs of which conditions say both that they are true and that they are None: that what
+    is true is not None."""
+    flags = dict.fromkeys(flag for item in items for flag in item.condition.flags())
+    for flag in flags:
+        true = truth_name(flag.removesuffix(absent_name("")))
+        if flag.endswith(absent_name("")) and true in flags:
+            yield E.or_(E.not_(E.bool_symbol(true)), E.not_(E.bool_symbol(flag)))
 
 
 def _stated(items: Sequence[Item]) -> Iterator[Bool]:

@@ -46,6 +46,7 @@ _SAVED: Final = 3
 _LIST: Final = 3
 _RANK: Final = ".rank"
 _NONE: Final = " is None"
+_TRUE: Final = "bool("
 _SOME: Final = " is not None"
 _BYTES: Final = "itemsize"
 _FLIPPED: Final = {"<=": ">=", "<": ">", "==": "==", "!=": "!="}
@@ -222,6 +223,17 @@ def _one_remainder(kind: BoolKind, e: Expr) -> tuple[Expr, int, int, str] | None
                 return None
             return atom.num - atom.num.const, modulus, (value - atom.num.const) % modulus, op
     return None
+
+
+def _without_none(b: Bool) -> Bool:
+    """Without that what is true is not None, or that what is None is not true: None is false."""
+    some = b if b.kind is E.BoolKind.AND else E.not_(b)
+    true = {f"{part.name.removeprefix(_TRUE).removesuffix(')')}{_NONE}" for part in some.args}
+    left = (p for p in some.args if p.kind is not E.BoolKind.NOT or p.args[0].name not in true)
+    said = E.and_(*left)
+    if len(said.args) == len(some.args):
+        return b
+    return said if some is b else E.not_(said)
 
 
 class _Printer(Struct):
@@ -485,6 +497,8 @@ class _Printer(Struct):
             text, strength = f"{b.args[0].name.removesuffix(_NONE)}{_SOME}", 2
         elif b.kind is E.BoolKind.NOT:
             text, strength = f"not {self._bool(b.args[0], 3)}", 2
+        elif b.kind in E.JUNCTIONS and self.runs and (said := _without_none(b)) is not b:
+            return self._bool(said, needed)
         elif b.kind is E.BoolKind.OR:
             member = self._membership(b)
             if member is not None:
