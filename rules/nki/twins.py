@@ -274,11 +274,24 @@ def _copied_twice(into: str) -> str:
     return _body(f"{tile}\n{copy}\nnisa.tensor_copy(dst=result, src=h)")
 
 
+_FROM_NUMPY: Final = "import numpy as np\n"
+_SUMMED_BY: Final = (
+    "ops = {{'sum': {}}}\nnisa.tensor_tensor(dst=result, data1=x_tile, data2=x_tile, op={})"
+)
+
+
+def _by(op: str, used: str = "ops['sum']") -> str:
+    """A sum by an operator that a dictionary holds."""
+    return _FROM_NUMPY + _body(_SUMMED_BY.format(op, used))
+
+
 SIGNATURE: Final = (
     Twin("DCM10", _summed("a"), _summed("[a, b]"), "0.5", "trn2"),
     Twin("DCM10", _summed("(a, b)"), _summed("list((a, b))"), "0.6", "trn2"),
     Twin("MST01", _filled("x_tile"), _filled("2.5"), "0.4", "trn2"),
     Twin("MST01", _filled("nl.add"), _filled("0"), "0.2", "trn2"),
+    Twin("M020", _by("nl.add", "np.add"), _by("nl.add", "nl.add"), "0.6", "trn2"),
+    Twin("M020", _by("np.maximum"), _by("nl.maximum"), "0.2", "trn2"),
     Twin("M031", _loaded(", dge_mode=0"), _loaded(_mode("unknown")), "0.2", "trn2"),
     Twin("M031", _loaded(", dge_mode=3"), _loaded(", dge_mode=2"), "0.2", "trn2"),
     Twin("N05", _loaded(", dge_mode=2"), _loaded(_mode("hwdge")), "0.3", "trn2"),
@@ -396,6 +409,15 @@ _HELD: Final = "held = nl.ndarray((8, 9), dtype=nl.float32, buffer=nl.sbuf)"
 _ELSEWHERE: Final = f"{_HELD}\nnisa.memset(dst=held, value=0.0)\n"
 _INSIDE: Final = f"{_HELD}\n    nisa.memset(dst=held, value=0.0)"
 
+_PUTTING: Final = "\ndef put(key):\n    made = {}\n    made.setdefault(key, 90)\n    return made\n"
+_STORED: Final = "{{}}\n    for i in range(3):\n        sizes[{}] = 90"
+
+
+def _keyed(wrong: str, right: str, api: str, target: str, before: str = "") -> Twin:
+    failing, passing = (_copying(f"sizes = {how}", before=before) for how in (wrong, right))
+    return Twin("G34", failing, passing, api, target)
+
+
 PYTHON_SUBSET: Final = (
     Twin(
         "G30",
@@ -428,28 +450,14 @@ PYTHON_SUBSET: Final = (
     Twin("G33", _of_class(""), _of_class("(nl.NKIObject)"), "0.2", "trn2"),
     Twin("G33", _of_class("(nl.NKIObject, object)"), _of_class("(nl.NKIObject)"), "0.6", "trn2"),
     Twin("G33", _of_class(""), _member("(Enum)"), "0.5", "trn3"),
-    Twin("G34", _copying("sizes = {2: 90}"), _copying("sizes = {'2': 90}"), "0.2", "trn1"),
-    Twin(
-        "G34",
-        _copying("sizes = {}\n    for i in range(3):\n        sizes[i] = 90"),
-        _copying("sizes = {}\n    for i in range(3):\n        sizes[str(i)] = 90"),
-        "0.3",
-        "trn2",
-    ),
-    Twin(
-        "G34",
-        _copying("sizes = {(1, 2): 90}"),
-        _copying("sizes = {'1, 2': 90}"),
-        "0.6",
-        "trn3",
-    ),
-    Twin(
-        "G34",
-        _copying("sizes = {i: 90 for i in range(2)}"),
-        _copying("sizes = {f'{i}': 90 for i in range(2)}"),
-        "0.4",
-        "trn2",
-    ),
+    _keyed("{2: 90}", "{'2': 90}", "0.2", "trn1"),
+    _keyed(_STORED.format("i"), _STORED.format("str(i)"), "0.3", "trn2"),
+    _keyed("{(1, 2): 90}", "{'1, 2': 90}", "0.6", "trn3"),
+    _keyed("{i: 90 for i in range(2)}", "{f'{i}': 90 for i in range(2)}", "0.4", "trn2"),
+    _keyed("dict.fromkeys((0, 1), 90)", "dict.fromkeys(('0', '1'), 90)", "0.6", "trn2"),
+    _keyed("dict(zip((4, 5), (72, 90)))", "dict(zip(('4', '5'), (72, 90)))", "0.6", "trn2"),
+    _keyed("HELD[3]", "OTHERS['3']", "0.6", "trn2", "HELD, OTHERS = {3: 90}, {'3': 90}"),
+    _keyed("put(3)", "put('3')", "0.5", "trn3", _PUTTING),
     Twin("G35", _cleared("@nki.jit\n"), _cleared(""), "0.2", "trn2"),
     Twin(
         "G41",

@@ -108,6 +108,10 @@ class Dialect(Protocol[M]):
         """Before a function of a library that is not followed is called, with what it is given."""
         ...
 
+    def keyed(self, machine: M, key: object, span: Span, *, stored: bool = True) -> None:
+        """A dictionary is given an entry under a key, or (not ``stored``) asked for one it has."""
+        ...
+
     def instantiate(self, machine: M, cls: Class, span: Span) -> None:
         """Before an instance of a class of the project is made."""
         ...

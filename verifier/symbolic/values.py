@@ -155,11 +155,13 @@ class Enumerator:
     ``kind`` is ``op``, ``engine``, ``reduce_cmd``, ``dge_mode``, ``oob_mode``, ``perf_mode``,
     ``dma_engine``, ``nc_version``, ``buffer`` ...; ``name`` its canonical name (``add``,
     ``vector``). ``written``: another name that the text has for it, which says the same.
+    ``library``: whose name that is, if it is none of the API's (``numpy`` of ``np.add``).
     """
 
     kind: str
     name: str
     written: str = field(default="", compare=False)
+    library: str = field(default="", compare=False)
 
 
 class BufferValue(Struct, frozen=True):

@@ -101,6 +101,8 @@ class NkiDialect(PlainDialect):
     def __init__(self) -> None:
         self._scanned: set[Span] = set()
         self._order = deviceloops.Order()
+        #: whether a dictionary was given a key that is no text
+        self._keyed = False
         #: the package of the instruction that came first, None once another one was reported
         self._package: str | None = ""
 
@@ -382,6 +384,12 @@ class NkiDialect(PlainDialect):
     def computes(self, machine: VM, path: str, given: Sequence[object], span: Span) -> None:
         """A library of the host is given a tile."""
         frontend.compute(machine, path, given, span)
+
+    def keyed(self, machine: VM, key: object, span: Span, *, stored: bool = True) -> None:
+        """Keys are texts; an entry that the kernel made itself was told of where it did."""
+        if not machine.importing and (stored or not self._keyed):
+            found = frontend.keyed(machine, key, span)
+            self._keyed = self._keyed or (stored and found)
 
     def instantiate(self, machine: VM, cls: Class, span: Span) -> None:
         """An object is one of NKI's."""

@@ -6,7 +6,6 @@ is an error, though CPython, and with it the simulator, runs it.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -27,6 +26,9 @@ RULE: Final = "python-subset"
 _WRAPPERS: Final = frozenset({"baremetal", "benchmark", "profile", "simulate_kernel"})
 #: libraries that compute on the host
 _ON_HOST: Final = frozenset({"jax", "numpy", "scipy", "torch"})
+
+#: what is no text, as a key
+_NO_TEXTS: Final = (E.Expr, E.Bool, int, float, complex, bytes, tuple, type(None))
 
 #: the built-in types of which a class may be without being an object of NKI's
 _APART: Final = (BaseException,)
@@ -213,66 +215,25 @@ def scan(vm: VM, definition: ir.FunctionDef) -> None:
             _endless(vm, definition, node, node.test.id)
         if isinstance(node, ir.Compare) and newer(vm.api, "0.3"):
             _identity(vm, node)
-    for key in _keys(definition):
+        if isinstance(node, ir.DictExpr):
+            for key in node.keys:
+                if isinstance(key, (ir.Const, ir.TupleExpr)):
+                    keyed(vm, key.value if isinstance(key, ir.Const) else (), key.span)
+
+
+def keyed(vm: VM, key: object, span: Span) -> bool:
+    """Keys of dictionaries are texts: what is evidently none is a finding (NKI-G34)."""
+    found = newer(vm.api, "0.2") and isinstance(key, _NO_TEXTS)
+    if found:
         _reject(
             vm,
-            key.span,
+            span,
             "keys are texts",
             "a dictionary of a kernel has a key that is no text",
             "G34",
+            help=("write the key as a text: `str(i)`",),
         )
-
-
-def _keys(definition: ir.FunctionDef) -> Iterator[ir.Expr]:
-    """Keys of dictionaries that are evidently no texts (NKI-G34)."""
-    nodes = [*ir.own(definition.body)]
-    counted = {
-        node.target.id
-        for node in nodes
-        if isinstance(node, (ir.For, ir.Generator))
-        and isinstance(node.target, ir.Name)
-        and isinstance(node.iterable, ir.Call)
-        and ir.last_name(node.iterable.func).endswith("range")
-    }
-    bound = [
-        (target.id, node.value)
-        for node in nodes
-        if isinstance(node, ir.Assign)
-        for target in node.targets
-        if isinstance(target, ir.Name)
-    ]
-    often = Counter(name for name, _ in bound)
-    dictionaries = {name for name, value in bound if often[name] == 1 and _is_dictionary(value)}
-    for node in nodes:
-        found: tuple[ir.Expr | None, ...] = ()
-        if isinstance(node, ir.DictExpr):
-            found = node.keys
-        elif isinstance(node, ir.Comprehension):
-            found = (node.key,)
-        elif isinstance(node, ir.Assign):
-            found = tuple(
-                target.index
-                for target in node.targets
-                if isinstance(target, ir.Subscript)
-                and isinstance(target.value, ir.Name)
-                and target.value.id in dictionaries
-            )
-        yield from (key for key in found if key is not None and _no_text(key, counted))
-
-
-def _is_dictionary(value: ir.Expr) -> bool:
-    if isinstance(value, ir.Call):
-        return isinstance(value.func, ir.Name) and value.func.id == "dict"
-    return isinstance(value, ir.DictExpr) or (
-        isinstance(value, ir.Comprehension) and value.kind is ir.ComprehensionKind.DICT
-    )
-
-
-def _no_text(key: ir.Expr, counted: set[str]) -> bool:
-    """Whether a key is evidently something else: a number, a tuple, the index of a loop."""
-    if isinstance(key, ir.Const):
-        return not isinstance(key.value, str)
-    return isinstance(key, ir.TupleExpr) or (isinstance(key, ir.Name) and key.id in counted)
+    return found
 
 
 def _endless(vm: VM, definition: ir.FunctionDef, loop: ir.While, name: str) -> None:

@@ -441,7 +441,7 @@ _MEMBERS: Final[dict[str, frozenset[str]]] = {
 
 
 def external(path: str) -> object | None:
-    """What a name of NumPy, torch or a dtype library means to Beta 1 (NKI-M020), or None.
+    """What a name of NumPy, torch or a dtype library means, at least to Beta 1 (NKI-M020), or None.
 
     ``numpy.float32`` is a dtype, ``numpy.add`` an operator, ``numpy.inf`` a number.
     """
@@ -462,5 +462,5 @@ def external(path: str) -> object | None:
         return ApiRef(path, "beta1")
     operator = operator_name(last)
     if parent in ("numpy", "np") and operator is not None:
-        return Enumerator("op", operator, written=last)
+        return Enumerator("op", operator, written=last, library="numpy")
     return None

@@ -40,6 +40,9 @@ class PlainDialect:
     def computes(self, machine: VM, path: str, given: Sequence[object], span: Span) -> None:
         """Nothing to do."""
 
+    def keyed(self, machine: VM, key: object, span: Span, *, stored: bool = True) -> None:
+        """Nothing to do."""
+
     def instantiate(self, machine: VM, cls: Class, span: Span) -> None:
         """Nothing to do."""
 

@@ -44,6 +44,8 @@ def _got(vm: VM, ref: Ref, key: object, default: object, span: Span) -> object:
     found = find(vm, dict_box(vm, ref), key, span)
     if found is UNSETTLED:
         return unknown_key(vm, key, "`.get()` of a dictionary", span)
+    if present(vm, found) is not E.FALSE:
+        vm.dialect.keyed(vm, key, span, stored=False)
     return or_default(vm, found, default)
 
 
@@ -67,6 +69,7 @@ def _setdefault(vm: VM, span: Span, self: Ref, key: object, default: object = No
                 return vm.apart(told, one)
             return unknown_key(vm, index, "`.setdefault()` of a dictionary", span)
         value = or_default(vm, found, default)
+        vm.dialect.keyed(vm, index, span)
         if host is not UNBOUND and presence(found) is not E.TRUE:
             put(writable(vm, self, span), host, value)
         return value

@@ -130,6 +130,7 @@ def entry(vm: VM, ref: Ref, index: object, span: Span) -> object:
     if found is UNSETTLED:
         return unknown_key(vm, index, "an item of a dictionary", span)
     missing(vm, index, found, span)
+    vm.dialect.keyed(vm, index, span, stored=False)
     return vm.settled(found)
 
 
@@ -185,6 +186,7 @@ def store(vm: VM, ref: Ref, index: object, value: object, span: Span) -> None:
     if value is UNBOUND:
         delete(vm, ref, index, span)
         return
+    vm.dialect.keyed(vm, index, span)
     key = keys.key_of(vm, index, span)
     if key is not UNBOUND:
         put(writable(vm, ref, span), key, value)
