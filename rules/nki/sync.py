@@ -7,6 +7,7 @@ from typing import Final
 
 from rules.nki import kinds, kit, twins
 from rules.nki.kit import check, register
+from rules.nki.operands.access import contiguous
 from rules.nki.operands.memories import SBUF
 from rules.nki.samples import kernel, variants
 from verifier.hardware import dtypes as dt
@@ -291,6 +292,17 @@ def _metadata(op: Operation) -> Iterator[Check]:
         "the sizes for the ranks do not have the shape that is read",
         "K06",
     )
+    follows = contiguous(view)
+    if follows is not None:
+        yield check(
+            op,
+            "metadata_tensor",
+            follows,
+            "the elements of metadata_tensor follow one on another",
+            "the sizes for the ranks are read as they lie, and other elements lie between them",
+            "K06",
+            help=("copy them into a tensor of their own first",),
+        )
     counts = {len(group) for group in _groups(op)}
     if shaped and len(counts) == 1:
         ranks = counts.pop()

@@ -529,8 +529,17 @@ def _between(group: str, columns: int = 4, call: str = _GATHER_V) -> str:
     return _COLLECTIVE.format(group=group, columns=columns, call=call)
 
 
+def _sized(metadata: str, columns: int) -> str:
+    """The sizes are every other column: as they lie, or copied."""
+    ordered = "ordered = nl.ndarray((3, 4), dtype=nl.uint32, buffer=nl.hbm)\n    "
+    ordered += "nisa.dma_copy(dst=ordered, src=counts[:, 0:8:2])\n    ncc."
+    call = _GATHER_V.replace("=counts", f"={metadata}")
+    return _between("[[0, 1, 2, 3]]", columns, call).replace("ncc.all", f"{ordered}all")
+
+
 COLLECTIVES: Final = (
     Twin("K06", _between("[[0, 1, 2, 3]]", 5), _between("[[0, 1, 2, 3]]"), "0.6", "trn2"),
+    Twin("K06", _sized("counts[:, 0:8:2]", 8), _sized("ordered", 8), "0.6", "trn2"),
     Twin("K07", _between("[[0, 1]]", 2), _between("[[0, 1, 2, 3]]"), "0.6", "trn3"),
     Twin(
         "K07",

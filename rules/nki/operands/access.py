@@ -18,7 +18,21 @@ from verifier.symbolic.trace import Operation
 
 def free_pattern(view: View) -> list[tuple[Expr, Expr]] | None:
     """``(size, stride)`` of each free axis, in elements; None if an address is not affine."""
-    if not view.exact or view.frame_partition is None:
+    return _pattern(view) if view.frame_partition is not None else None
+
+
+def contiguous(view: View) -> Bool | None:
+    """Whether elements follow one on another, on chip those of a partition; None: not known."""
+    pattern = _pattern(view)
+    if pattern is None:
+        return None
+    one = (E.const(1), E.const(1))
+    return E.and_(*(merged for _, _, merged in _nested([*pattern, one])))
+
+
+def _pattern(view: View) -> list[tuple[Expr, Expr]] | None:
+    """``(size, stride)`` of each axis, on chip of each but that of the partitions."""
+    if not view.exact:
         return None
     address = E.const(0)
     step = E.const(1)
@@ -27,7 +41,7 @@ def free_pattern(view: View) -> list[tuple[Expr, Expr]] | None:
             address = address + view.coords[position] * step
             step = step * view.frame[position]
     out = []
-    for axis in view.axes[1:]:
+    for axis in view.axes[0 if view.frame_partition is None else 1 :]:
         advanced = E.Substitution({axis.symbol: axis.index + 1}).expr(address)
         stride = advanced - address
         if axis.symbol in stride.free():

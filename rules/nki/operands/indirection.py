@@ -32,7 +32,7 @@ def _tensor_indirection(op: Operation, target: Target) -> Iterator[Check]:
     if described is not None:
         yield from _engine(op, described, found)
         yield from _together(op, described, found)
-        yield from _lanes(op, described, found)
+        yield from _lanes(op, described, found, target)
 
 
 def _views(op: Operation) -> Iterator[tuple[str, View]]:
@@ -156,10 +156,12 @@ def _together(op: Operation, described: Indirection, found: dict[str, Picked]) -
         )
 
 
-def _lanes(op: Operation, described: Indirection, found: dict[str, Picked]) -> Iterator[Check]:
+def _lanes(
+    op: Operation, described: Indirection, found: dict[str, Picked], target: Target
+) -> Iterator[Check]:
     """Where tiles that are placed by hand have to start: lanes find their index beside them."""
     for role, picked in found.items():
-        start = _placed(picked.index)
+        start = picked.index.start_partition
         if start is not None:
             yield _starts(
                 op,
@@ -170,14 +172,16 @@ def _lanes(op: Operation, described: Indirection, found: dict[str, Picked]) -> I
                 {f"start partition of the index of {role}": start},
             )
         if role != "dst":
-            yield from _level(op, role, picked.of, picked.index, "TI05", f"{role} and its index")
+            yield from _level(
+                op, role, picked.of, picked.index, "TI05", f"{role} and its index", target
+            )
     source = op.view(described.source)
     if "dst" not in found or source is None:
         return
     words = f"the index of dst and {described.source}"
     if source.buffer is Buffer.SBUF:
         shown = source if source.picked is None else source.picked.of
-        yield from _level(op, "dst", found["dst"].index, shown, described.lanes, words)
+        yield from _level(op, "dst", found["dst"].index, shown, described.lanes, words, target)
     elif source.buffer is Buffer.PSUM and source.picked is not None:
         index = source.picked.index
         yield from _level(
@@ -187,18 +191,20 @@ def _lanes(op: Operation, described: Indirection, found: dict[str, Picked]) -> I
             index,
             "TI07",
             f"the indices of dst and {described.source}",
+            target,
         )
 
 
 def _level(
-    op: Operation, role: str, one: View, other: View, fact: str, words: str
+    op: Operation, role: str, one: View, other: View, fact: str, words: str, target: Target
 ) -> Iterator[Check]:
-    first, second = _placed(one), _placed(other)
+    first, second = one.start_partition, other.start_partition
     if first is not None and second is not None:
+        unit = E.minimum(_unit(one, target), _unit(other, target))
         yield _starts(
             op,
             role,
-            E.eq(first, second),
+            E.eq(E.mod(first - second, unit), 0),
             fact,
             f"{words} start at one partition",
             {f"start partition of {one.name}": first, f"start partition of {other.name}": second},
@@ -219,9 +225,14 @@ def _starts(
     )
 
 
-def _placed(view: View) -> Expr | None:
-    """Where a tile starts that is placed by hand; the compiler sees to the others."""
-    return view.start_partition if view.storage.address is not None else None
+def _unit(view: View, target: Target) -> Expr:
+    """By how much the compiler may shift a tile: not at all if it is placed by hand, or large."""
+    if view.storage.address is not None:
+        return E.const(target.partitions)
+    rows, unit = view.storage.shape[0], E.const(target.partitions)
+    for size in (target.partitions // 2, target.quadrant):
+        unit = E.ite(E.le(rows, size), size, unit)
+    return unit
 
 
 _TENSOR_INDIRECTION = variants(
@@ -260,7 +271,8 @@ register(
             "Views made by `.indirect` name the columns that an operand has: each group of lanes "
             "reads them out of an index tile beside the data. Engines can do this from trn3 on, "
             "for some operands of some instructions; tiles that are placed by hand start at the "
-            "partition of their index, which is a multiple of 32."
+            "partition of their index, which is a multiple of 32, and so do parts of tiles, as far "
+            "as where a tile of its size starts decides it."
         ),
         facts=(
             "H87",

@@ -156,6 +156,26 @@ _PLAIN: Final = _named(_copied())
 _ADDED: Final = "nisa.tensor_tensor(dst=kept, data1={}, data2={}, op=nl.add)"
 _PART: Final = "tile[:, 0:48]"
 
+_HALVES: Final = (
+    "nisa.tensor_copy(dst=kept[0:32], src=tile[{}].indirect(index[0:32], num_elem=48))\n"
+    "    nisa.tensor_copy(dst=kept[32:64], src=tile[32:64].indirect(index[32:64], num_elem=48))"
+)
+
+
+def _spread(part: str) -> str:
+    """The first quadrant of the result is scattered over, by the index beside it."""
+    return kernel(
+        "spread",
+        {"x": ((96, 40), "float32"), "i": ((96, 3), "uint16")},
+        ((96, 200), "float32"),
+        f"""
+        nisa.memset(dst=result, value=0.0)
+        spread = result[0:32].indirect(i_tile[0:32], num_elem=40)
+        nisa.tensor_copy(dst=spread, src=x_tile[{part}])
+        """,
+    )
+
+
 INDIRECTION: Final = (
     Twin("TI01", _PLAIN, _named(_copied(_PART)), "0.6", "trn2"),
     Twin("H87", _PLAIN, _named(_copied(_PART)), "0.5", "trn1"),
@@ -184,6 +204,8 @@ INDIRECTION: Final = (
         "0.6",
         "trn3",
     ),
+    Twin("TI05", _named(_HALVES.format("32:64")), _named(_HALVES.format("0:32")), "0.6", "trn3"),
+    Twin("TI06", _spread("32:64"), _spread("0:32"), "0.5", "trn3"),
     Twin("TI06", _placed("tile", 32, 64), _placed("tile", 64, 64), "0.6", "trn3"),
     Twin(
         "TI07",

@@ -471,8 +471,14 @@ def misfit(
     if takes is _DTYPE and isinstance(value, str) and dt.canonical(value) is None:
         said = f"takes {takes.words}, and there is none named `{value}`"
         return Misfit(takes.words, said, takes.facts)
-    if isinstance(value, Enumerator) and value.library and newer(machine.api, "0.2"):
-        said = f"takes {takes.words if takes else 'none'}, and is given a function of NumPy's"
+    operator = takes is not None and takes.words == _OPERATOR.words
+    if (
+        operator
+        and isinstance(value, Enumerator)
+        and value.library
+        and signature.generation != "beta1"
+    ):
+        said = f"takes {_OPERATOR.words} of NKI's, and is given a function of NumPy's"
         help_ = ("write the operator of `nki.language`",)
         return Misfit("an operator of NKI's", said, ("M020", "T14"), help_)
     own = signature.name.startswith(OWNER) or (signature.name, parameter.name) in _OF
