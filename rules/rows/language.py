@@ -366,6 +366,17 @@ HOST: Final = (
         f"nl.fori_loop(0, 4, trip)\n{COPIED}",
         "0.6",
     ),
+    Row(  # the body is compiled however often the device runs it
+        "operand-buffers",
+        "N09",
+        "a: float32[96, 40], n: int32[1, 1]",
+        RESULT,
+        "count = nisa.register_alloc(0)\nnisa.register_load(count, n_t)\n"
+        "def trip(i):\n"
+        f"    nisa.activation(dst=r, op=nl.exp, data={{{{a||a_t}}}})\n"
+        f"{COPIED}\nnl.fori_loop(0, count, trip)",
+        "0.6",
+    ),
     _asked(
         f"for i in nl.dynamic_range(1):\n    for k in range({{{{int(i)||3}}}}):\n        {COPIED}",
         "0.5",

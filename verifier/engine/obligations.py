@@ -140,11 +140,12 @@ def _obligation(
         path = check.path
     if check.order is not None:
         order = check.order
+    path, ranges = _whatever_is_run(check, path, tuple(loop.within for loop in loops))
     return Obligation(
         rule,
         check,
         path,
-        tuple(loop.within for loop in loops),
+        ranges,
         tuple(loop.trips for loop in loops),
         order,
         frozenset(loop.symbol for loop in loops),
@@ -158,7 +159,36 @@ def _host(checks: Iterable[HostCheck], rules: dict[str, Rule]) -> Iterator[Oblig
             continue
         within = frozenset(loop.symbol for loop in item.loops)
         trips = tuple(loop.trips for loop in item.loops)
-        yield Obligation(rule, item.check, item.path, (), trips, item.order, within)
+        path, given = _whatever_is_run(item.check, item.path, item.check.given)
+        check = replace(item.check, given=given)
+        yield Obligation(rule, check, path, (), trips, item.order, within)
+
+
+#: what only the device knows, or decides
+_ON_DEVICE = frozenset({E.Origin.DEVICE, E.Origin.RUNS})
+
+
+def _whatever_is_run(
+    check: Check, path: tuple[Bool, ...], more: tuple[Bool, ...]
+) -> tuple[tuple[Bool, ...], tuple[Bool, ...]]:
+    """The facts of a path, and more of them, but for those that the device alone knows of.
+
+    The body of a loop is traced and compiled however often the device runs it: what is wrong with
+    it whatever the numbers are is wrong without a run, too.
+    """
+    others = (fact for fact in (*path, *more, *check.given) if not _of_device(fact))
+    asked = {symbol for fact in (check.predicate, *others) for symbol in fact.free()}
+
+    def left(facts: tuple[Bool, ...]) -> tuple[Bool, ...]:
+        return tuple(f for f in facts if not _of_device(f) or not asked.isdisjoint(f.free()))
+
+    return left(path), left(more)
+
+
+def _of_device(fact: Bool) -> bool:
+    """Whether a fact speaks of nothing but numbers that only the device knows, and of trips."""
+    origins = {symbol.origin for symbol in fact.free()} - {E.Origin.LOOP}
+    return bool(origins) and origins <= _ON_DEVICE
 
 
 def known_at(assumptions: Iterable[Assumption], obligation: Obligation) -> tuple[Bool, ...]:

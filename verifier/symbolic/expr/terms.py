@@ -80,6 +80,8 @@ class Origin(Enum):
     HAVOC = "havoc"
     #: a number that only the device knows, which may be any
     DEVICE = "device"
+    #: how often the device runs what is compiled once, which may be any number
+    RUNS = "runs"
     #: a quotient that the solver has named
     SOLVER = "solver"
 
@@ -87,7 +89,7 @@ class Origin(Enum):
 #: what a launch settles
 GIVEN: Final = (Origin.INPUT, Origin.GRID)
 #: what stands for any value: a refutation that leans on one shows nothing
-OPEN: Final = (Origin.HAVOC, Origin.DEVICE)
+OPEN: Final = (Origin.HAVOC, Origin.DEVICE, Origin.RUNS)
 
 
 class Sym(Atom):

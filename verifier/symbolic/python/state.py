@@ -290,9 +290,9 @@ class State(Numbering):
         self.approximate(LedgerKind.OPAQUE, reason, span, [repr(symbol)])
         return symbol
 
-    def unknown_bool(self, reason: str, span: Span) -> Bool:
+    def unknown_bool(self, reason: str, span: Span, origin: E.Origin = E.Origin.HAVOC) -> Bool:
         """A truth value that is not followed."""
-        symbol = E.fresh("unknown", 0, 1)
+        symbol = E.fresh("unknown", 0, 1, origin)
         self.approximate(LedgerKind.OPAQUE, reason, span, [repr(symbol)])
         return E.eq(symbol, 1)
 

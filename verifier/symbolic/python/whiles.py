@@ -62,6 +62,8 @@ class _While:
         self.stmt = stmt
         self.ended = vm.dialect.region(vm, stmt, False)
         self.names = liveness.names_around(vm.frame.function, stmt)
+        #: of what is not known of its trips
+        self.origin = E.Origin.HAVOC
         #: the first trip that there is not, if that is what its trips are counted by
         self.first: First | None = None
         #: what the trips that were gone through last carried
@@ -107,7 +109,8 @@ class _While:
         """Whether the loop goes on; what only the device knows may run loops."""
         if self.vm.of_device(use, value, span) is not None:
             what = self.vm.kind(value).describe(self.vm, value)
-            return self.vm.unknown_bool(f"a while loop depends on {what}", span)
+            self.origin = E.Origin.RUNS
+            return self.vm.unknown_bool(f"a while loop depends on {what}", span, self.origin)
         return self.vm.truth(value, span)
 
     def trip(self) -> None:
@@ -268,7 +271,7 @@ class _While:
     def _anyhow(self) -> None:
         """Any number of trips; then the condition does not hold, or a trip leaves the loop."""
         vm = self.vm
-        count = E.fresh("iterations", 0)
+        count = E.fresh("iterations", 0, None, self.origin)
         vm.approximate(
             LedgerKind.HAVOC,
             "a while loop with a symbolic condition is not followed",

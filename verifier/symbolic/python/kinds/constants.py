@@ -270,7 +270,7 @@ def _device_loop(vm: VM, loop: DeviceLoop) -> object:
         name = next((p.name for p in loop.body.definition.params), name)
     bounds = loop.bounds
     if bounds is None:
-        count = E.fresh("iterations", 0)
+        count = E.fresh("iterations", 0, None, E.Origin.RUNS)
         bounds = Range(E.const(0), count, E.const(1), LoopKind.DYNAMIC, loop.span)
 
     returned: list[object] = []
