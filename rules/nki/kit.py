@@ -34,7 +34,8 @@ HALF: Final = dt.codes("float16", "bfloat16")
 F8_LEGACY: Final = dt.codes("float8_e4m3", "float8_e5m2")
 F8_OCP: Final = dt.codes("float8_e4m3fn")
 PACKED: Final = dt.of_class("packed")
-SCALES: Final = dt.codes("float8_e8m0fnu", "uint8")
+U8: Final = dt.codes("uint8")
+SCALES: Final = dt.codes("float8_e8m0fnu") | U8
 EVERY: Final = frozenset(dt.CODES.values())
 
 # ----------------------------------------------------------------------------- operations

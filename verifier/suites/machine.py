@@ -212,7 +212,7 @@ class SuiteVM(VM):
         self.reasons[repr(symbol.as_atom())] = reason
         return symbol
 
-    def unknown_bool(self, reason: str, span: Span) -> Bool:
+    def unknown_bool(self, reason: str, span: Span, origin: E.Origin = E.Origin.HAVOC) -> Bool:
         """A truth value that is not known."""
         symbol = E.fresh("unknown", 0, 1)
         self.reasons[repr(symbol.as_atom())] = reason

@@ -61,6 +61,13 @@ class Generation(Struct, frozen=True, kw_only=True):
     #: transfers are staged: a source is moved to where a DMA reaches it, and converted
     fits_transfers: bool = False
 
+    # -- which element types its instructions have
+
+    #: the matmul takes `float8_e4m3fn`, where the hardware does
+    multiplies_ocp: bool = False
+    #: scales have a type of their own, and are not bytes alone
+    scales_typed: bool = False
+
     def at_least(self, name: str) -> bool:
         """Whether it is that generation or a later one; every one is at least ``""``."""
         return not name or name == self.name or name in self.earlier

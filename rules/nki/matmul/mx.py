@@ -33,13 +33,16 @@ def _mx_dtypes(op: Operation, target: Target) -> Iterator[Check]:
     for role in ("stationary_scale", "moving_scale"):
         view = op.view(role)
         if view is not None:
+            typed = op.generation.scales_typed
+            words = "float8_e8m0fnu or uint8" if typed else "uint8, before NKI 0.5"
             yield check(
                 op,
                 role,
-                view.dtype.among(kit.SCALES),
-                f"dtype of {role} is float8_e8m0fnu or uint8 (it is {kit.dtype_words(view.dtype)})",
+                view.dtype.among(kit.SCALES if typed else kit.U8),
+                f"dtype of {role} is {words} (it is {kit.dtype_words(view.dtype)})",
                 f"{role} is not a scale",
                 "MMX04",
+                *(() if typed else ("M116",)),
             )
     dst = op.view("dst")
     if dst is not None:

@@ -160,8 +160,10 @@ def _dtypes(op: Operation, target: Target) -> Iterator[Check]:
         return
     views = {role: op.view(role) for role in factors}
     allowed = kit.F8_LEGACY | kit.HALF | kit.F32
-    if target.has(Capability.OCP_FLOAT8):
+    there = target.has(Capability.OCP_FLOAT8)
+    if there and op.generation.multiplies_ocp:
         allowed |= kit.F8_OCP
+    by = f"Tensor Engine of {target.name}" if not there else "matmul of this generation"
     for role, view in views.items():
         if view is not None:
             yield check(
@@ -170,9 +172,9 @@ def _dtypes(op: Operation, target: Target) -> Iterator[Check]:
                 view.dtype.among(allowed),
                 f"dtype of {role} is one the array multiplies (it is "
                 f"{kit.dtype_words(view.dtype)})",
-                f"the Tensor Engine of {target.name} cannot multiply {role} as "
-                f"{kit.dtype_words(view.dtype)}",
+                f"the {by} cannot multiply {role} as {kit.dtype_words(view.dtype)}",
                 "MMU09",
+                *(() if not there or op.generation.multiplies_ocp else ("H84", "M104")),
             )
     one, other = (views[role] for role in factors)
     if one is not None and other is not None:

@@ -32,6 +32,8 @@ def _generation(name: str) -> Generation:
         fits_tiles=beta1,  # NKI-L21, NKI-TRN06: what later generations reject it converts or copies
         fits_language=before_0_3,  # NKI-L26, NKI-L27, NKI-L33
         fits_transfers=before_0_3,  # NKI-B27, NKI-DCP02, NKI-D04
+        multiplies_ocp=name not in GENERATIONS[: GENERATIONS.index("0.4")],  # NKI-H84, NKI-M104
+        scales_typed=name not in GENERATIONS[: GENERATIONS.index("0.5")],  # NKI-MMX04, NKI-M116
     )
 
 
