@@ -84,6 +84,14 @@ PRODUCTS: Final = (
         "",
         "s: {{float8_e4m3fn||float8_e4m3}}[96, 40], m: {{float8_e4m3fn||float8_e4m3}}[96, 72]",
     ),
+    _product(
+        "M104",
+        "matmul-dtypes",
+        "",
+        "s: {{float8_e4m3fn||float8_e4m3}}[96, 40], m: {{float8_e4m3fn||float8_e4m3}}[96, 72]",
+        target="trn3",
+        api="0.3",
+    ),
     _product("MMU12", "matmul-tiling", ", tile_position=(0, 0){{||, tile_size=(128, 64)}}"),
     _product(
         "MMU13",
@@ -179,7 +187,7 @@ PRODUCTS: Final = (
     _product("MMU16", "matmul-tiling", ", tile_position=(0, {{1.5||0}}), tile_size=(128, 64)"),
 )
 
-_MX: Final = "s: float8_e4m3fn_x4[{0}, 40], m: {1}[{0}, 72], ss: uint8[{0}, 40], ms: uint8[{0}, 72]"
+_MX: Final = "s: float8_e4m3fn_x4[{0}, 40], m: {1}[{0}, 72], ss: {2}[{0}, 40], ms: uint8[{0}, 72]"
 
 
 def _mx(
@@ -199,19 +207,21 @@ def _mx(
     before: str = "",
     guard: str = "",
     out: str = _OUT,
+    scale: str = "uint8",
 ) -> Row:
     body = (
         f"{_SUMS.format(sums, dtype, memory)}{before}{guard}"
         f"nisa.nc_matmul_mx(dst=acc, stationary=s_t, moving={m}, stationary_scale=ss_t, "
         f"moving_scale={ms}{more}){_STORE}"
     )
-    return Row(rule, fact, _MX.format(rows, of), out, body, api, target)
+    return Row(rule, fact, _MX.format(rows, of, scale), out, body, api, target)
 
 
 MX: Final = (
     _mx("MMX02", "matmul-operand-buffers", memory="{{sbuf||psum}}"),
     _mx("BUF02", "matmul-operand-buffers", m="{{m||m_t}}", api="0.6"),
     _mx("MMX03", "mx-matmul-dtypes", of="{{float8_e4m3fn||float4_e2m1fn_x4}}", api="0.4"),
+    _mx("M116", "mx-matmul-dtypes", api="0.4", scale="{{float8_e8m0fnu||uint8}}"),
     _mx("MMX05", "mx-matmul-dtypes", dtype="{{float16||bfloat16}}"),
     _mx("MMX06", "mx-matmul-shape", "{{48||64}}"),
     _mx("P15", "mx-matmul-shape", "{{80||96}}", api="0.4"),

@@ -105,7 +105,7 @@ register(
             "per group of 32 values. Other element types have no meaning to it. Results are "
             "float32 or bfloat16."
         ),
-        facts=("MMX03", "MMX04", "MMX05"),
+        facts=("MMX03", "MMX04", "MMX05", "M116"),
         on=On.OPERATION,
         concerns=kinds.with_traits(Trait.PACKED),
         check=_mx_dtypes,

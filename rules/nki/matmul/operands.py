@@ -256,7 +256,7 @@ register(
             "does not meet its older namesake in one instruction. nl.matmul is such a product from "
             "NKI 0.3 on; the compiler of Beta 1 makes of it what its operands need."
         ),
-        facts=("MMU09", "MMU10", "MMU11", "T05", "T06", "H84"),
+        facts=("MMU09", "MMU10", "MMU11", "T05", "T06", "H84", "M104"),
         on=On.OPERATION,
         concerns=lambda instruction: instruction.factors is not None,
         check=_dtypes,
