@@ -228,3 +228,41 @@ def test_what_enters_or_leaves_a_block_is_not_cut(monkeypatch: pytest.MonkeyPatc
             while True:
                 with block(), block():
                     pass
+
+
+def test_rounds_whose_numbers_say_what_they_do_cost_no_more_than_their_steps(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At any size each round of them would be another case of what it leaves behind."""
+    path.write_text(CUT)
+    asked = 0
+    decide = State.decide
+
+    def counted(state: State, condition: Any) -> bool | None:
+        nonlocal asked
+        asked += 1
+        return decide(state, condition)
+
+    monkeypatch.setattr(State, "decide", counted)
+    kernel, _ = analysed(path)
+    assert kernel.status == "verified" and asked < 4000
+
+
+CUT = """\
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+# tilelint: contract (x: fp32[88, 56])
+@nki.jit
+def kernel(x):
+    tile = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=tile, src=x)
+    rest = tile
+    for k in range(40):
+        rest = rest[:, 1:] if rest.shape[1] > 1 else rest
+    out = nl.ndarray(rest.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    nisa.dma_copy(dst=out, src=rest)
+    return out
+"""

@@ -264,7 +264,9 @@ class Repair:
     def _moves(self, part: Bool, values: Values) -> Iterator[tuple[int | str, int]]:
         """Changes of one value each, different from what it is."""
         found: dict[tuple[int | str, int], None] = {}
-        for literal in self._literals(part, values):
+        for literal in _literals(part):
+            if self._left <= 0:
+                break
             if literal.expr is None:
                 names = literal.flags()
                 found.update(((flag_key(n), 1 - values[flag_key(n)]), None) for n in names)
@@ -282,13 +284,6 @@ class Repair:
             if len(found) > _MOVES:
                 break
         return iter(found)
-
-    def _literals(self, part: Bool, values: Values) -> Iterator[Bool]:
-        if part.kind in E.JUNCTIONS:
-            for arg in part.args:
-                yield from self._literals(arg, values)
-        else:
-            yield part
 
     def _values(self, literal: Bool, sym: Sym, values: Values) -> Iterator[int]:
         """Values of one symbol with which a comparison may hold."""
@@ -363,6 +358,21 @@ def _conjuncts(facts: Sequence[Bool]) -> Iterator[Bool]:
             yield from _conjuncts(fact.args)
         else:
             yield fact
+
+
+def _literals(part: Bool) -> Iterator[Bool]:
+    """What a fact is put together of, each once: the same parts may stand in many of its own."""
+    seen: set[Bool] = set()
+    pending = [part]
+    while pending:
+        each = pending.pop()
+        if each in seen:
+            continue
+        seen.add(each)
+        if each.kind in E.JUNCTIONS:
+            pending += reversed(each.args)
+        else:
+            yield each
 
 
 def flag_key(name: str) -> str:

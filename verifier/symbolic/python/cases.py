@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool
-from verifier.symbolic.python.flow import Ended
+from verifier.symbolic.python.flow import AbortedRunError, Ended
 from verifier.symbolic.python.heap import UNBOUND
 from verifier.symbolic.python.kind import Kind, Language
 from verifier.symbolic.python.machine import DeviceMachine
@@ -15,6 +15,10 @@ from verifier.symbolic.python.terms import join
 from verifier.symbolic.values import Guarded, Opaque, Ref
 
 _T = TypeVar("_T")
+
+#: cases of one value behind which a kernel is followed at any size no further: its numbers say
+#: which case it is, and without them each of many rounds would add one
+_MANY: Final = 12
 
 
 class CaseMachine(DeviceMachine):
@@ -28,9 +32,15 @@ class CaseMachine(DeviceMachine):
         return self.language.kinds.get(key, self.language.default)
 
     def cases(self, value: object) -> list[tuple[Bool, object]]:
-        """The cases of a value that the path allows; nothing unbound."""
+        """The cases of a value that the path allows; nothing unbound.
+
+        Raises:
+            AbortedRunError: there are too many for a kernel at any size.
+        """
         if not isinstance(value, Guarded):
             return [(E.TRUE, value)]
+        if self.at_any_size and len(value.cases) > _MANY:
+            raise AbortedRunError("a value has too many cases to be followed at any size", self.at)
         live = []
         for guard, item in value.cases:
             if item is UNBOUND or self.decide(guard) is False:
