@@ -15,35 +15,30 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from verifier.configuration.contracts import Contract, Int
 from verifier.configuration.showing import text_of
 from verifier.configuration.suggestions import did_you_mean
 from verifier.dialects.descriptor import DialectDescriptor
 from verifier.dialects.registry import DIALECTS
 from verifier.engine import unreached
+from verifier.engine.asking import asked, contracts_for, targets_for, unfit
 from verifier.engine.case import Unit, opened
-from verifier.engine.contracts import ContractMismatchError, Effect
+from verifier.engine.contracts import ContractMismatchError
 from verifier.engine.judgement import dotted, judgement
 from verifier.engine.memo import Memo, Outcome, Stored, find, keep, reached
 from verifier.engine.watchdog import Clock
 from verifier.engine.wrapping import width
 from verifier.hardware import targets
-from verifier.hardware.catalogue import Hardware
 from verifier.report import model as report
 from verifier.report.internal import describe
-from verifier.source import footprint, ir
+from verifier.source import footprint
 from verifier.source.commented import contract_comments
 from verifier.source.discovery import (
-    Enclosing,
     How,
     KernelEntry,
     Scanned,
-    enclosing_functions,
-    kernel_definition,
     scan,
 )
 from verifier.source.footprint import recording
-from verifier.source.inputs import input_names
 from verifier.source.outline import BindingKind
 from verifier.source.project import Module, Project
 from verifier.source.sources import Sources
@@ -51,10 +46,7 @@ from verifier.source.stars import spelled_out
 from verifier.source.starts import Start
 from verifier.source.text import NestedTooDeepError, SourceError
 from verifier.source.wrappers import Named
-from verifier.symbolic import expr as E
-from verifier.symbolic.python.entry import Request, inputs_of
-from verifier.symbolic.python.inputs import packs
-from verifier.symbolic.python.pins import NamedPin, Pin, ValuePin
+from verifier.symbolic.python.entry import Request
 from verifier.symbolic.trace import LATE
 
 #: seconds for one kernel when no ``--timeout`` is given
@@ -138,7 +130,8 @@ def _file(request: report.FileRequest, memo: Memo | None, project: Project) -> r
 
         limit = request.timeout or DEFAULT_TIMEOUT
         users = _users(project, request)
-        result = migrated(request, project, module, scanned, users, limit)
+        comments = text.contracts(module)
+        result = migrated(request, project, module, scanned, users, comments, limit)
         return replace(result, errors=(*dict.fromkeys((*errors, *result.errors)),))
     loose = unreached.functions(scanned)
     entries = [*scanned.kernels, *loose]
@@ -229,11 +222,11 @@ def _kernel(
     api = known or text.generation(project, module, dialect, entry)
     # the generation, contracts and lines are those of the whole file
     footprint.note_whole(module.file)
-    contracts = _contracts(module, entry, request, text.contracts(module), errors)
+    contracts = contracts_for(module, entry, request, text.contracts(module), errors)
     pairs = [
         (preset, Unit(entry, module, api, target, contract, by_default, starts))
         for preset, contract in (*contracts,) or (("", None),)
-        for target, by_default in _targets(dialect, module, entry, request, contract)
+        for target, by_default in targets_for(dialect, module, entry, request, contract)
     ]
     order = {unit.target.name: k for k, (_, unit) in reversed([*enumerate(pairs)])}
     for preset, unit in sorted(pairs, key=lambda pair: order[pair[1].target.name]):
@@ -241,28 +234,6 @@ def _kernel(
         if outcome is not None:
             named = preset or _given(entry)
             yield _of_preset(outcome, named) if named else outcome
-
-
-def _targets(
-    dialect: DialectDescriptor,
-    module: Module,
-    entry: KernelEntry,
-    request: report.FileRequest,
-    contract: Contract | None,
-) -> list[tuple[Hardware, bool]]:
-    """What a kernel is checked for, and whether that is the default, as nobody names a target.
-
-    Targets of a contract are all that it is for: those of them that are asked for, else all.
-    """
-    sizes = contract.grid if contract is not None else ()
-    grid = [size.value for size in sizes if isinstance(size, Int)]
-    grid = grid if len(grid) == len(sizes) else []
-    asked = request.targets
-    if contract is not None and contract.targets:
-        asked = tuple(name for name in asked if name in contract.targets) or contract.targets
-    told = asked, entry.name, module.syntax, entry.keywords, grid
-    named = dialect.named(*told)
-    return [(target, not named) for target in named or dialect.targets(*told)]
 
 
 def _of_preset(outcome: Outcome, preset: str) -> Outcome:
@@ -339,84 +310,31 @@ def _unit(
     limit = request.timeout or DEFAULT_TIMEOUT
     clock = Clock(min(limit, _UNREACHED) if entry.how is How.UNREACHED else limit)
     try:
-        definition = kernel_definition(project, entry)
-        enclosing = enclosing_functions(project, entry) if entry.nested else ()
+        job = asked(project, unit)
     except NestedTooDeepError as error:
         deep = report.Reason(error.path, error.line, error.message)
         return Outcome(replace(unit.bare("unknown"), reasons=(deep,)))
     except SourceError as error:
         errors.append(report.FileError(error.path, error.line, error.message, "syntax"))
         return None
-    if definition is None:
+    except ContractMismatchError as mismatch:
+        return unfit(unit, mismatch, errors)
+    if job is None:
         return None
-    effect: Effect | None = None
-    declared = _with_inputs(project, unit, definition, enclosing)
-    E.fresh_context()
-    if unit.contract is not None:
-        try:
-            _for_target(unit, unit.contract)
-            outer = [e.definition for e in enclosing]
-            inputs = input_names(project, unit.module, declared)
-            packed = packs(unit.target, unit.module)
-            effect = Effect(unit.contract, declared, outer, inputs, packed)
-        except ContractMismatchError as mismatch:
-            return _unfit(unit, mismatch, errors)
-    job = Request(
-        name=entry.name,
-        definition=definition,
-        module=unit.module,
-        enclosing=enclosing,
-        pinned={**_bound(entry), **(effect.pinned if effect is not None else {})},
-        grid=effect.grid if effect is not None else None,
-        site=entry.site,
-        conditions=tuple(effect.conditions) if effect is not None else (),
-    )
     try:
         try:
             return _judged(project, job, unit, request, clock)
         except ContractMismatchError:
-            if effect is not None or not entry.bound:
+            if unit.contract is not None or not entry.bound:
                 raise
             # a name that it is bound to leads nowhere: it may be given anything
             return _judged(project, replace(job, pinned={}), unit, request, clock)
     except ContractMismatchError as mismatch:
-        return _unfit(unit, mismatch, errors)
+        return unfit(unit, mismatch, errors)
     except Exception as error:  # costs this kernel only
         message = f"kernel `{entry.name}`: {describe(error)}"
         errors.append(report.FileError(str(entry.path), entry.line, message))
         return Outcome(unit.bare("error"))
-
-
-def _with_inputs(
-    project: Project, unit: Unit, definition: ir.FunctionDef, enclosing: tuple[Enclosing, ...]
-) -> ir.FunctionDef:
-    """The definition with the parameters of what is launched, for contracts to speak of."""
-    entry = unit.entry
-    if entry.site is None or unit.contract is None:
-        return definition
-    bare = Request(entry.name, definition, unit.module, enclosing, site=entry.site)
-    dialect, generation = DIALECTS[entry.dialect].of(unit.api)
-    E.fresh_context()
-    params = inputs_of(project, dialect, unit.target, generation, bare)
-    return replace(definition, params=params) if params else definition
-
-
-def _for_target(unit: Unit, contract: Contract) -> None:
-    """
-    Raises:
-        ContractMismatchError: the contract is for hardware that does not run the kernel.
-    """
-    if contract.targets and unit.target.name not in contract.targets:
-        label = DIALECTS[unit.entry.dialect].label
-        raise ContractMismatchError(f"no kernel of {label} runs on {' or '.join(contract.targets)}")
-
-
-def _bound(entry: KernelEntry) -> dict[str, Pin]:
-    """What arguments are that are given before the launch."""
-    return {
-        name: NamedPin(value.path) if isinstance(value, Named) else ValuePin(value)
-        for name, value in entry.bound
-    }
 
 
 def _given(entry: KernelEntry) -> str:
@@ -440,15 +358,6 @@ def _judged(
     return Outcome(replace(unit.bare("unknown"), reasons=(late,), late=True))
 
 
-def _unfit(unit: Unit, mismatch: ContractMismatchError, errors: list[report.FileError]) -> Outcome:
-    """The result under a contract that does not fit its kernel."""
-    assert unit.contract is not None
-    about = text_of(unit.contract)
-    place = str(unit.entry.path), unit.entry.line
-    errors.append(report.FileError(*place, f"contract `{about}`: {mismatch}", "usage", about))
-    return Outcome(unit.bare("error"))
-
-
 class _TextFacts:
     """What the text of a module says about all its kernels, read once per module."""
 
@@ -470,29 +379,3 @@ class _TextFacts:
         if module.path not in self._contracts:
             self._contracts[module.path] = contract_comments(module)
         return self._contracts[module.path]
-
-
-def _contracts(
-    module: Module,
-    entry: KernelEntry,
-    request: report.FileRequest,
-    comments: Mapping[str, list[tuple[int, str]]],
-    errors: list[report.FileError],
-) -> list[tuple[str, Contract]]:
-    """What is to be checked one by one: the preset (empty: none) and the contract."""
-    if not (request.contracts or request.presets or comments):
-        return []
-    # the grammar takes time to load
-    from verifier.configuration.grammar import ContractError, parse
-
-    out: list[tuple[str, Contract]] = []
-    for preset, text in (*(("", text) for text in request.contracts), *request.presets):
-        contract = parse(text)
-        if contract.kernel in (entry.name, entry.name.rpartition(".")[2]):
-            out.append((preset, contract))
-    for line, text in () if request.given_only else comments.get(entry.name, ()):
-        try:
-            out.append(("", parse(text, comment=True)))
-        except ContractError as error:
-            errors.append(report.FileError(str(module.path), line, str(error), "usage"))
-    return out

@@ -8,7 +8,7 @@ change is judged under both generations: what only the later one finds belongs t
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Final
 
@@ -19,23 +19,26 @@ from verifier import rulebase
 from verifier.dialects.names import NKI
 from verifier.dialects.nki.binding import REMOVED_RULE, SIGNATURE_RULE
 from verifier.dialects.nki.migration import Change, Visits, migrations
+from verifier.dialects.nki.migration.changes import CALL, NAME
 from verifier.dialects.nki.versions import GENERATIONS
 from verifier.dialects.registry import DIALECTS, cited
+from verifier.engine.asking import asked, contracts_for, targets_for, unfit
 from verifier.engine.case import Unit, opened
+from verifier.engine.contracts import ContractMismatchError
 from verifier.engine.judgement import judgement
 from verifier.engine.memo import Outcome
 from verifier.engine.watchdog import Clock, Share
-from verifier.hardware.catalogue import Hardware
 from verifier.hardware.targets import Target
 from verifier.report import model as report
 from verifier.report.internal import describe
 from verifier.solver.solver import Solver
-from verifier.source.discovery import KernelEntry, Scanned, enclosing_functions, kernel_definition
+from verifier.source.discovery import KernelEntry, Scanned
+from verifier.source.ir import Span
 from verifier.source.project import Module, Project
 from verifier.source.text import SourceError
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool
-from verifier.symbolic.python.entry import Request, Run, interpreted
+from verifier.symbolic.python.entry import Run, interpreted
 from verifier.symbolic.trace import AssumptionKind, Operation
 
 _LATER: Final = "nothing is left to change for NKI {0}: `check --api-version {0}` judges the kernel"
@@ -47,9 +50,13 @@ def migrated(
     module: Module,
     scanned: Scanned,
     users: Iterable[Module],
+    comments: Mapping[str, list[tuple[int, str]]],
     limit: float,
 ) -> report.FileResult:
-    """The report of a file on its way to ``request.migrate_to``; its kernels of NKI are judged."""
+    """The report of a file on its way to ``request.migrate_to``; its kernels of NKI are judged.
+
+    ``comments``: the contracts above its kernels.
+    """
     if request.part[0]:
         return report.FileResult(request.path)
     kernels = [k for k in scanned.kernels if k.dialect == NKI and k.error is None]
@@ -64,7 +71,7 @@ def migrated(
     if dialect.generations[since].at_least(request.migrate_to):
         since = request.migrate_to
     errors: list[report.FileError] = []
-    job = _Migration(request, project, module, since, limit, errors)
+    job = _Migration(request, project, module, since, comments, limit, errors)
     visits = Visits()
     for entry in kernels:
         job.run(entry, visits)
@@ -75,9 +82,9 @@ def migrated(
     found = [_diagnostic(change, reach) for change in chosen]
     reports: list[report.KernelReport] = []
     for entry in kernels:
-        outcome = job.judged(entry, reach.concerned(entry, chosen))
-        reports.append(outcome.kernel)
-        found += outcome.diagnostics
+        for outcome in job.judged(entry, reach.concerned(entry, chosen)):
+            reports.append(outcome.kernel)
+            found += outcome.diagnostics
     return report.FileResult(request.path, tuple(reports), tuple(found), tuple(errors))
 
 
@@ -129,99 +136,148 @@ class _Migration(Struct, frozen=True):
     project: Project
     module: Module
     since: str
+    comments: Mapping[str, list[tuple[int, str]]]
     limit: float
     errors: list[report.FileError]
 
     def run(self, entry: KernelEntry, visits: Visits) -> None:
         """Run a kernel under the generation that it is written for."""
-        target = self._target(entry)
-        E.fresh_context()
-        try:
-            job = self._job(entry)
-            if job is None or not isinstance(target, Target):
-                return
-            clock = Clock(self.limit)
-            solver = Solver(deadline=clock.left(Share.DECIDE))
-            end, within = clock.end(Share.INTERPRET), clock.until(Share.INTERPRET)
-            dialect, since = DIALECTS[NKI].of(self.since)
+        for unit in self._units(entry, self.since):
             try:
-                run = interpreted(
-                    self.project, dialect, target, since, job, solver.decide, end, within
-                )
-                with clock.until(Share.DECIDE):
-                    visits.add(run.trace.operations, target, _holds(run, solver))
-            finally:
-                solver.release()
-        except SourceError as error:
-            found = report.FileError(error.path, error.line, error.message, "syntax")
-            self.errors.append(found)
-        except Exception as error:  # costs this kernel only
-            message = f"kernel `{entry.name}`: {describe(error)}"
-            self.errors.append(report.FileError(str(entry.path), entry.line, message))
+                self._visited(unit, visits)
+            except ContractMismatchError as mismatch:
+                unfit(unit, mismatch, self.errors)
+            except SourceError as error:
+                found = report.FileError(error.path, error.line, error.message, "syntax")
+                self.errors.append(found)
+            except Exception as error:  # costs this kernel only
+                self._failed(entry, error)
 
-    def judged(self, entry: KernelEntry, left: Sequence[Change]) -> Outcome:
+    def _visited(self, unit: Unit, visits: Visits) -> None:
+        job, target = asked(self.project, unit), unit.target
+        if job is None or not isinstance(target, Target):
+            return
+        clock = Clock(self.limit)
+        solver = Solver(deadline=clock.left(Share.DECIDE))
+        end, within = clock.end(Share.INTERPRET), clock.until(Share.INTERPRET)
+        dialect, since = DIALECTS[NKI].of(self.since)
+        try:
+            run = interpreted(self.project, dialect, target, since, job, solver.decide, end, within)
+            with clock.until(Share.DECIDE):
+                visits.add(run.trace.operations, target, _holds(run, solver))
+        finally:
+            solver.release()
+
+    def judged(self, entry: KernelEntry, left: Sequence[Change]) -> Iterator[Outcome]:
         """The kernel under the later generation, as far as it reads the text as it is.
 
         A text of Beta 1 says nothing there before it is rewritten.
         """
         to = self.request.migrate_to
-        unit = self._unit(entry, to)
         loud = any(change.weight != "note" for change in left)
         reason = report.Reason(str(entry.path), entry.line, _LATER.format(to))
-        unsaid = replace(unit.bare("unknown"), reasons=(reason,))
-        if self.request.migrate_text_only or (loud and self.since == GENERATIONS[0]):
-            return Outcome(unit.bare("violated") if loud else unsaid)
-        try:
-            later = before = self._judgement(entry, unit)
-            if self.since != to:
-                before = self._judgement(entry, self._unit(entry, self.since))
-        except Exception as error:  # costs this kernel only
-            message = f"kernel `{entry.name}`: {describe(error)}"
-            self.errors.append(report.FileError(str(entry.path), entry.line, message))
-            return Outcome(unit.bare("error"))
-        if later is None or before is None:
-            return Outcome(unit.bare("violated") if loud else unsaid)
-        new = tuple(_only_there(later.diagnostics, before.diagnostics))
-        # what it demands of its inputs is as it was
-        kernel = replace(later.kernel, precondition=None)
-        return Outcome(replace(kernel, status="violated") if loud else kernel, new)
+        for unit in self._units(entry, to):
+            unsaid = replace(unit.bare("unknown"), reasons=(reason,))
+            bare = Outcome(unit.bare("violated") if loud else unsaid)
+            if self.request.migrate_text_only or (loud and self.since == GENERATIONS[0]):
+                yield bare
+                continue
+            try:
+                later = before = self._judgement(unit)
+                if self.since != to:
+                    before = self._judgement(replace(unit, api=self.since))
+            except ContractMismatchError as mismatch:
+                yield unfit(unit, mismatch, self.errors)
+                continue
+            except Exception as error:  # costs this kernel only
+                self._failed(entry, error)
+                yield Outcome(unit.bare("error"))
+                continue
+            if later is None or before is None:
+                yield bare
+                continue
+            new = tuple(_only_there(later.diagnostics, before.diagnostics, left))
+            # what it demands of its inputs is as it was
+            kernel = replace(later.kernel, precondition=None)
+            yield Outcome(replace(kernel, status="violated") if loud else kernel, new)
 
-    def _judgement(self, entry: KernelEntry, unit: Unit) -> Outcome | None:
-        E.fresh_context()
-        job = self._job(entry)
+    def _failed(self, entry: KernelEntry, error: Exception) -> None:
+        message = f"kernel `{entry.name}`: {describe(error)}"
+        self.errors.append(report.FileError(str(entry.path), entry.line, message))
+
+    def _judgement(self, unit: Unit) -> Outcome | None:
+        job = asked(self.project, unit)
         if job is None:
             return None
         with opened(self.project, job, unit, self.request, Clock(self.limit)) as case:
             return judgement(case)
         return None
 
-    def _job(self, entry: KernelEntry) -> Request | None:
-        definition = kernel_definition(self.project, entry)
-        if definition is None:
-            return None
-        enclosing = enclosing_functions(self.project, entry) if entry.nested else ()
-        return Request(entry.name, definition, self.module, enclosing)
+    def _units(self, entry: KernelEntry, api: str) -> Iterator[Unit]:
+        """The kernel under each of its contracts, on the first of its targets."""
+        given = contracts_for(self.module, entry, self.request, self.comments, self.errors)
+        for _, contract in given or (("", None),):
+            known = targets_for(DIALECTS[NKI], self.module, entry, self.request, contract)
+            yield Unit(entry, self.module, api, known[0][0], contract)
 
-    def _unit(self, entry: KernelEntry, api: str) -> Unit:
-        return Unit(entry, self.module, api, self._target(entry), None)
 
-    def _target(self, entry: KernelEntry) -> Hardware:
-        dialect = DIALECTS[NKI]
-        asked = self.request.targets
-        return dialect.targets(asked, entry.name, self.module.syntax, entry.keywords, ())[0]
+#: what names and signatures of the later generation make of a text, as migration speaks of it
+_OF_MIGRATION: Final = {SIGNATURE_RULE: CALL, REMOVED_RULE: NAME}
 
 
 def _only_there(
-    later: Iterable[report.Diagnostic], before: Iterable[report.Diagnostic]
+    later: Sequence[report.Diagnostic],
+    before: Sequence[report.Diagnostic],
+    told: Sequence[Change],
 ) -> Iterator[report.Diagnostic]:
-    """What is found under the later generation alone, or always fails there."""
+    """What is found under the later generation alone, or always fails there.
+
+    Names and calls whose text does not say what they are (another name for a function, arguments
+    from a tuple, a number under a name) are found in what was run; what is ``told`` of a line by
+    its text is not told again.
+    """
     known = {(d.rule, d.span) for d in before}
+    messages = {(d.span, d.message) for d in before}
+    gone = [d.span for d in later if d.rule == REMOVED_RULE]
     for diagnostic in later:
-        told = diagnostic.rule in (SIGNATURE_RULE, REMOVED_RULE, report.PRECONDITION)
+        own = _OF_MIGRATION.get(diagnostic.rule)
+        if own is not None:
+            new = (diagnostic.span, diagnostic.message) not in messages
+            if new and not any(_tells(change, diagnostic) for change in told):
+                yield _as_a_change(own, diagnostic)
+            continue
+        if diagnostic.rule == report.PRECONDITION or diagnostic.verdict == "unknown":
+            continue
         new = (diagnostic.rule, diagnostic.span) not in known
         certain = diagnostic.verdict == "always" and not diagnostic.part
-        if not told and diagnostic.verdict != "unknown" and (new or certain):
+        # what there is no longer breaks no rule, and one finding for one place will do
+        void = any(_share_lines(span, diagnostic.span) for span in gone)
+        void = void or any(_place(change.span) == _place(diagnostic.span) for change in told)
+        if (new or certain) and not void:
             yield replace(diagnostic, part=False)
+
+
+def _tells(change: Change, diagnostic: report.Diagnostic) -> bool:
+    """Whether a text says already what a run has found."""
+    same = change.message == diagnostic.message
+    return same or _share_lines(change.span, diagnostic.span)
+
+
+def _place(span: Span | report.Span) -> tuple[object, ...]:
+    return span.path, span.line, span.column, span.end_line, span.end_column
+
+
+def _share_lines(one: Span | report.Span, other: report.Span) -> bool:
+    same = one.path == other.path
+    return same and one.line <= other.end_line and other.line <= one.end_line
+
+
+def _as_a_change(own: str, found: report.Diagnostic) -> report.Diagnostic:
+    """A finding about a name or a call as one about a text: the later generation rejects it."""
+    rule = rulebase.find(own)
+    assert rule is not None
+    severity = "warning" if found.severity == "error" else found.severity
+    return replace(found, rule=own, name=rule.summary, severity=severity, part=False)
 
 
 def _holds(run: Run, solver: Solver) -> Callable[[Bool, Operation], bool]:

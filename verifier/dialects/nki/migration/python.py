@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from verifier.dialects.nki.generation import jit_problem
@@ -93,13 +93,15 @@ def _decorated(
     if not isinstance(decorator, ast.Call) or text.name(decorator.func) != "jit":
         return
     written = text.written(decorator.func)
+    # what goes, goes with one edit
+    gone = [k for k in decorator.keywords if k.arg == "mode" or jit_problem(to, k.arg or "")]
     for keyword in decorator.keywords:
         problem = jit_problem(to, keyword.arg or "")
         if problem is not None:
             message, facts = problem
             name = keyword.value.value if isinstance(keyword.value, ast.Constant) else None
             help_ = f"set NEURON_PLATFORM_TARGET_OVERRIDE={name}" if isinstance(name, str) else ""
-            edits = _without(text, decorator, keyword)
+            edits = _without(text, decorator, gone)
             end = text.end(decorator)
             alone = text.lines[end[0] - 1][end[1] :].strip() == ""
             if edits and help_ and alone:  # what the text has said stays in it
@@ -115,11 +117,17 @@ def _decorated(
                 edits,
             )
         elif keyword.arg == "mode" and newer(to, "0.2"):
-            yield _mode(text, decorator, keyword, written, function.name in called)
+            whole = function.name in called
+            yield _mode(text, decorator, keyword, written, whole, gone)
 
 
 def _mode(
-    text: Text, decorator: ast.Call, keyword: ast.keyword, written: str, called: bool
+    text: Text,
+    decorator: ast.Call,
+    keyword: ast.keyword,
+    written: str,
+    called: bool,
+    gone: Sequence[ast.keyword],
 ) -> Change:
     """``mode=`` of a decorator; one that traces what kernels call goes as a whole (NKI-M028)."""
     traced = isinstance(keyword.value, ast.Constant) and keyword.value.value == "trace"
@@ -146,15 +154,15 @@ def _mode(
         ("NKI-M068", "NKI-M101"),
         ("remove it",),
         "remove `mode=`",
-        _without(text, decorator, keyword),
+        _without(text, decorator, gone),
     )
 
 
-def _without(text: Text, decorator: ast.Call, keyword: ast.keyword) -> tuple[Edit, ...]:
-    if len(decorator.keywords) == 1 and not decorator.args:
+def _without(text: Text, decorator: ast.Call, gone: Sequence[ast.keyword]) -> tuple[Edit, ...]:
+    if len(decorator.keywords) == len(gone) and not decorator.args:
         return (Edit(text.end(decorator.func), text.end(decorator), ""),)
-    given = Given(Parameter(keyword.arg or "", "None", True), keyword.value, keyword, 0)
-    return without(text, decorator, [given])
+    given = [Given(Parameter(k.arg or "", "None", True), k.value, k, 0) for k in gone]
+    return without(text, decorator, given)
 
 
 def _keyword_only(text: Text, function: ast.FunctionDef) -> Iterator[Change]:
