@@ -214,6 +214,7 @@ def _disjoint(
         exact=not reason,
         reason=reason,
         runtime=apart_there(first.view, other.view, loop) if known and other is not None else "",
+        enough=apart if predicate is not apart else E.FALSE,
         path=first.path,
         order=first.order,
     )

@@ -354,6 +354,8 @@ class Discharger:
         if key in proved:
             return Verdict(obligation, VerdictKind.PROVED, Tier.FOLD)
         answer = self.solver.check(self._query(obligation, facts))
+        if answer.kind is AnswerKind.OUT_OF_BUDGET and check.enough is not E.FALSE:
+            answer = self._of_one(obligation, facts, answer)
         if answer.proved:
             proved.add(key)
         elif answer.refuted:
@@ -380,6 +382,12 @@ class Discharger:
         if answer.unknown:
             reason += f": {unknowns.said(answer.unknown, self.run.trace.ledger, check.span)}"
         return Verdict(obligation, VerdictKind.UNKNOWN, answer.tier, reason=reason)
+
+    def _of_one(self, obligation: Obligation, facts: tuple[Bool, ...], answer: Answer) -> Answer:
+        """The proof of one alternative of a predicate if there is one, else what is known."""
+        query = replace(self._query(obligation, facts), goal=obligation.check.enough)
+        alone = self.solver.check(query)
+        return alone if alone.proved else answer
 
     def _surely(self, obligation: Obligation, proved: set[tuple[int, ...]]) -> Verdict:
         """The proof of an obligation if it costs next to nothing; else it is not decided."""

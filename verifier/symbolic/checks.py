@@ -7,7 +7,7 @@ from typing import TypedDict
 from msgspec import Struct
 
 from verifier.source.ir import Span
-from verifier.symbolic.expr import TRUE, Bool, Expr
+from verifier.symbolic.expr import FALSE, TRUE, Bool, Expr
 
 
 class Note(Struct, frozen=True):
@@ -54,6 +54,8 @@ class Check(Struct, frozen=True):
     reason: str = ""
     #: what is demanded for certain where the predicate is stronger than that
     required: Bool = TRUE
+    #: one of the alternatives of a predicate, which may be proved where they cannot be together
+    enough: Bool = FALSE
     #: what is assumed of what only the device knows if the predicate can be neither proved nor
     #: refuted: it is stated instead
     runtime: str = ""
