@@ -150,12 +150,14 @@ class DictBox(Box):
 
     An entry whose value may be :data:`UNBOUND` is there on some paths only. ``shuffled``: the
     order of insertion is not the same on all paths. ``removed`` counts the entries taken out, which
-    a loop over the dictionary notices even if they are put back.
+    a loop over the dictionary notices even if they are put back. ``inside``: it belongs to an
+    object of the standard library, and is no dictionary of the kernel's.
     """
 
     items: dict[object, object] = msgspec.field(default_factory=dict)
     shuffled: bool = False
     removed: int = 0
+    inside: bool = False
 
     def copy(self) -> DictBox:
         return replace(self, items=dict(self.items))

@@ -16,6 +16,7 @@ from verifier.symbolic.python.kinds.entries import (
     dict_box,
     dict_ref,
     find,
+    keyed,
     missing,
     present,
     put,
@@ -45,7 +46,7 @@ def _got(vm: VM, ref: Ref, key: object, default: object, span: Span) -> object:
     if found is UNSETTLED:
         return unknown_key(vm, key, "`.get()` of a dictionary", span)
     if present(vm, found) is not E.FALSE:
-        vm.dialect.keyed(vm, key, span, stored=False)
+        keyed(vm, ref, key, span, stored=False)
     return or_default(vm, found, default)
 
 
@@ -69,7 +70,7 @@ def _setdefault(vm: VM, span: Span, self: Ref, key: object, default: object = No
                 return vm.apart(told, one)
             return unknown_key(vm, index, "`.setdefault()` of a dictionary", span)
         value = or_default(vm, found, default)
-        vm.dialect.keyed(vm, index, span)
+        keyed(vm, self, index, span)
         if host is not UNBOUND and presence(found) is not E.TRUE:
             put(writable(vm, self, span), host, value)
         return value

@@ -124,13 +124,19 @@ def missing(vm: VM, index: object, found: object, span: Span) -> None:
     )
 
 
+def keyed(vm: VM, ref: Ref, index: object, span: Span, *, stored: bool = True) -> None:
+    """A dictionary of the kernel's is given an entry, or (not ``stored``) asked for one it has."""
+    if not dict_box(vm, ref).inside:
+        vm.dialect.keyed(vm, index, span, stored=stored)
+
+
 def entry(vm: VM, ref: Ref, index: object, span: Span) -> object:
     """``ref[index]`` of a dictionary."""
     found = find(vm, dict_box(vm, ref), index, span)
     if found is UNSETTLED:
         return unknown_key(vm, index, "an item of a dictionary", span)
     missing(vm, index, found, span)
-    vm.dialect.keyed(vm, index, span, stored=False)
+    keyed(vm, ref, index, span, stored=False)
     return vm.settled(found)
 
 
@@ -186,7 +192,7 @@ def store(vm: VM, ref: Ref, index: object, value: object, span: Span) -> None:
     if value is UNBOUND:
         delete(vm, ref, index, span)
         return
-    vm.dialect.keyed(vm, index, span)
+    keyed(vm, ref, index, span)
     key = keys.key_of(vm, index, span)
     if key is not UNBOUND:
         put(writable(vm, ref, span), key, value)

@@ -76,7 +76,7 @@ def _cached(vm: VM, span: Span, function: object, limit: object, typed: bool) ->
 
     held = {
         _FUNCTION: function,
-        _ENTRIES: vm.heap.new(DictBox()),
+        _ENTRIES: vm.heap.new(DictBox(inside=True)),
         _LIMIT: limit,
         _TYPED: typed,
         _HITS: E.const(0),

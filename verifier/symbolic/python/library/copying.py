@@ -197,7 +197,7 @@ def _of_object(
     hook = hierarchy.lookup(vm, cls, "__copy__" if memo is None else "__deepcopy__")
     if hook is not UNBOUND:
         bound = hierarchy.bind(vm, hook, value, cls, span)
-        args = () if memo is None else (vm.heap.new(DictBox()),)
+        args = () if memo is None else (vm.heap.new(DictBox(inside=True)),)
         return vm.call(bound, args, span=span)
     if not isinstance(cls, Class) or any(_is_own(vm, cls, name) for name in _HOOKS):
         return vm.unfollowed(f"a copy of {vm.kind(value).describe(vm, value)}", span)

@@ -145,7 +145,7 @@ def _compared(vm: VM, op: str, left: object, right: object, span: Span) -> objec
 
 
 def _empty(vm: VM) -> Ref:
-    entries = vm.heap.new(DictBox())
+    entries = vm.heap.new(DictBox(inside=True))
     return vm.heap.new(StateBox(COUNTER_KIND, {"entries": entries}))
 
 
