@@ -299,6 +299,7 @@ GOOD = [
         {"x": (F32, (128, 60)), "cos": (F32, (128, 30)), "sin": (F32, (128, 30))},
         rotated,
     ),
+    Case("decorated_jit", "blocks", {"x": (F32, (144, 70))}, f, 0.0),
     Case("row_extremes", "extremes", {"x": (F32, (80, 700))}),
     Case(
         "scatter_cache",
@@ -366,6 +367,7 @@ BAD = [
     Case("bf16_scale_vector", "scaled_rows", {"x": (BF16, (90, 512)), "factors": (BF16, (90, 1))}),
     Case("bias_rows", "shifted_exp", {"x": (F32, (64, 700)), "bias": (F32, (128, 1))}),
     Case("ceil_without_clamp", "copy_bands", {"x": (F32, (200, 333))}),
+    Case("decorated_jit", "wrapped", {"x": (F32, (64, 70))}),
     Case("dma_from_psum", "scores", {"q": (BF16, (64, 100)), "k": (BF16, (64, 500))}),
     Case("dma_size", "trimmed", {"x": (BF16, (100, 272))}),
     Case("everything_resident", "two_passes", {"x": (F32, (128, 65536))}),
