@@ -161,12 +161,22 @@ def shared(a: Sequence[Loop], b: Sequence[Loop]) -> int:
     return count
 
 
-def fresh(use: Use, kept: int) -> tuple[E.Substitution, list[Loop]]:
+def fresh(use: Use | Operation, kept: int) -> tuple[E.Substitution, list[Loop]]:
     """New indices for all but the outermost ``kept`` loops, and the loops that got them."""
     table: dict[E.Sym, E.Expr] = {}
     for loop in use.loops[kept:]:
         table[loop.symbol] = E.fresh(loop.name or "i", 0, loop.symbol.hi, E.Origin.LOOP)
     return E.Substitution(table), list(use.loops[kept:])
+
+
+def extents(put: E.Substitution, loops: Sequence[Loop]) -> list[tuple[E.Sym, E.Expr]]:
+    """The new indices of loops, and how many values each has."""
+    found: list[tuple[E.Sym, E.Expr]] = []
+    for loop in loops:
+        symbol = put.expr(loop.index).as_atom()
+        assert isinstance(symbol, E.Sym)
+        found.append((symbol, put.expr(loop.trips)))
+    return found
 
 
 def at(use: Use, put: E.Substitution, *facts: Bool) -> Instance | None:

@@ -20,6 +20,7 @@ from verifier.symbolic.expr import Bool
 from verifier.symbolic.instruction import Trait
 from verifier.symbolic.memory.events import Issued, Marked, Stretch
 from verifier.symbolic.memory.lives import exclusive
+from verifier.symbolic.regions import exists
 from verifier.symbolic.tensors import Loop
 from verifier.symbolic.trace import Operation, Trace
 
@@ -327,8 +328,8 @@ def begins_and_ends(trace: Trace, chip: Chip) -> Iterable[Check]:
     if not work:
         return
     first, last = work[0], work[-1]
-    starts = [op for op in ops if Trait.INITIALISES in kit.traits(op) and op.order < first.order]
-    yield _begins(first, _certain(starts, first))
+    starts = [op for op in ops if Trait.INITIALISES in kit.traits(op)]
+    yield _begins(first, *_certain(starts, first, later=False))
     if trace.dies:  # a path that an error of Python's ends comes to no poll
         return
     told: set[tuple[int, ...]] = set()
@@ -337,32 +338,34 @@ def begins_and_ends(trace: Trace, chip: Chip) -> Iterable[Check]:
         if key in told:
             continue
         told.add(key)
-        polls = (other for other in ops if Trait.POLLS in kit.traits(other))
-        ends = [other for other in polls if other.order > op.order]
-        yield _ends(op, _certain(ends, op), last)
+        polls = [other for other in ops if Trait.POLLS in kit.traits(other)]
+        yield _ends(op, *_certain(polls, op, later=True), last)
 
 
 def begun_and_ended(event: Issued, chip: Chip) -> Iterator[Check]:
     """As :func:`begins_and_ends`, of a run."""
     if event.first is not None and event.last is not None:
-        yield _begins(event.first, E.truth(event.prepared))
-        yield _ends(event.last, E.truth(event.awaited), event.last)
+        yield _begins(event.first, E.truth(event.prepared), True)
+        yield _ends(event.last, E.truth(event.awaited), True, event.last)
 
 
-def _begins(first: Operation, holds: Bool) -> Check:
+def _begins(first: Operation, holds: Bool, exact: bool) -> Check:
     return Check(
         predicate=holds,
         span=first.span,
         text="`initialize` comes first",
         message=f"`{function(first)}` before `initialize`",
         facts=("OKK-X01",),
+        given=flow.within(first.loops),
         help=("call okk.initialize() at the beginning of the kernel",),
+        exact=exact,
+        reason="" if exact else "in which rounds `initialize` is called is too irregular",
         path=first.path,
         order=first.order,
     )
 
 
-def _ends(op: Operation, holds: Bool, last: Operation) -> Check:
+def _ends(op: Operation, holds: Bool, exact: bool, last: Operation) -> Check:
     return Check(
         predicate=holds,
         span=op.span,
@@ -371,26 +374,43 @@ def _ends(op: Operation, holds: Bool, last: Operation) -> Check:
         facts=("OKK-X02",),
         given=flow.within(op.loops),
         help=("call okk.poll() at the end of every path through the kernel",),
+        exact=exact,
+        reason="" if exact else "in which rounds `poll` is called is too irregular",
         path=op.path,
         order=last.order + 1,
     )
 
 
-def _certain(candidates: list[Operation], op: Operation) -> Bool:
-    """Whether one of some operations happens wherever ``op`` does."""
-    held = {id(fact) for fact in op.path}
+def _certain(candidates: list[Operation], op: Operation, *, later: bool) -> tuple[Bool, bool]:
+    """Whether one of some operations happens behind (or else before) ``op`` wherever that does,
+    in its own round or in another one, and exactness."""
     cases: list[Bool] = []
+    exact = True
     for other in candidates:
-        if any(loop not in op.loops for loop in other.loops):
-            loops = [loop for loop in other.loops if loop not in op.loops]
-            cases.append(
-                E.and_(*(E.ge(loop.trips, 1) for loop in loops))
-                if not any(loop.symbol in fact.free() for fact in other.path for loop in loops)
-                else E.FALSE
-            )
-            continue
-        cases.append(E.and_(*(fact for fact in other.path if id(fact) not in held)))
-    return E.or_(*cases)
+        common = flow.shared(op.loops, other.loops)
+        own_round = other.order > op.order if later else other.order < op.order
+        for level in range(common + own_round):
+            found, known = _in_rounds(other, op, level, level < common, later)
+            cases.append(found)
+            exact = exact and known
+    holds = E.or_(*cases)
+    return holds, exact or holds is E.TRUE
+
+
+def _in_rounds(
+    other: Operation, op: Operation, level: int, apart: bool, later: bool
+) -> tuple[Bool, bool]:
+    """When an operation happens in some round that has the indices of ``op`` in the loops outside
+    of ``level`` and, if ``apart``, a later (or earlier) one in that loop; exactness."""
+    moved, loops = flow.fresh(other, level)
+    held = {id(fact) for fact in op.path}
+    facts = [moved.bool(fact) for fact in other.path]
+    facts = [fact for fact in facts if id(fact) not in held]
+    if apart:
+        here = op.loops[level].index
+        there = moved.expr(here)
+        facts.append(E.lt(here, there) if later else E.lt(there, here))
+    return exists(flow.extents(moved, loops), facts)
 
 
 _POLLED = pair(

@@ -512,11 +512,7 @@ def _in_some_iteration(
         return E.FALSE
     known = Known((*read.path, *read.within), read.loops)
     meets = _meet(chip, found.tensor, read.tensor)
-    private: list[tuple[E.Sym, Expr]] = []
-    for each in loops:
-        symbol = put.expr(each.index).as_atom()
-        assert isinstance(symbol, E.Sym)
-        private.append((symbol, put.expr(each.trips)))
+    private = flow.extents(put, loops)
     formula, exact = exists(private, [*found.facts, meets], decide=known.decide)
     if not exact or size([formula], LARGEST) > LARGEST:
         return None
