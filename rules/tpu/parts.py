@@ -369,9 +369,10 @@ def out_of_step(group: Sequence[Arrival], column: Sequence[Part], pace: Pace) ->
     return off
 
 
-def is_astray(column: Sequence[Part], pace: Pace) -> bool:
-    """Whether a part arrives at two places of the output, or one is skipped."""
-    return bool(twice(column)) or _skips(column, pace.own)
+def is_astray(journey: Journey, group: Sequence[Arrival], column: Column, pace: Pace) -> bool:
+    """Whether a part arrives at two places of the output in the stead of another one, or one is
+    skipped."""
+    return bool(twice(journey, group, column)) or _skips(column.parts, pace.own)
 
 
 def even(journey: Journey, group: Sequence[Arrival], column: Column) -> Pace | None:
@@ -391,10 +392,31 @@ def _step(offsets: Sequence[Expr]) -> Expr | None:
     return None
 
 
-def twice(column: Sequence[Part]) -> list[int]:
-    """The arrivals of which the part arrives elsewhere, too."""
-    offsets = [id(part.offset) for part in column]
-    return [n for n, offset in enumerate(offsets) if offsets.count(offset) > 1]
+def twice(journey: Journey, group: Sequence[Arrival], column: Column) -> list[int]:
+    """The arrivals of which the part arrives elsewhere, too, by one call or from two loads, or
+    where another one is left out: a border that is repeated is stored by another call, from where
+    it is."""
+    by_part: dict[int, list[int]] = {}
+    for n, part in enumerate(column.parts):
+        by_part.setdefault(id(part.offset), []).append(n)
+    left = _leaves(journey, column)
+    out: list[int] = []
+    for same in by_part.values():
+        calls = {group[n].store.operation.span for n in same}
+        loads = {id(column.parts[n].load) for n in same}
+        if len(same) > 1 and (left or len(calls) < len(same) or len(loads) > 1):
+            out += same
+    return sorted(out)
+
+
+def _leaves(journey: Journey, column: Column) -> bool:
+    """Whether a part that was loaded for the operand arrives nowhere."""
+    arrived = {_key((part,)) for arrival in journey.arrivals for part in parts_of(arrival)}
+    left = {_key((part,)) for part in column.loaded(journey)} - arrived
+    if all(arrival.content is not None for arrival in journey.arrivals):
+        return bool(left)
+    unread = (held.content for held in (*journey.lost, *journey.held) if not held.read)
+    return any(_key((part,)) in left for each in unread if each for part in each.parts)
 
 
 def _skips(column: Sequence[Part], own: Expr) -> bool:

@@ -369,7 +369,7 @@ class Rounds:
                 pace = self.paces.pace(group[0].storage, column, self.size.put(value))
                 if pace is None:
                     continue
-                wrong = out if shown and parts.is_astray(column.parts, pace) else alone
+                wrong = out if shown and parts.is_astray(journey, group, column, pace) else alone
                 for n in parts.out_of_step(group, column.parts, pace):
                     wrong.append(Astray(group[n].store, column.parts[n].load, parts.REPEATED))
         return out, alone
@@ -562,10 +562,10 @@ def _one_by_one(journey: Journey, *, meant: bool) -> Iterator[Astray]:
             if meant and len(column.loaded(journey)) != len(group):
                 continue
             pace = parts.even(journey, group, column)
-            off = parts.twice(column.parts)
+            off = parts.twice(journey, group, column)
             if pace is not None:
                 off = parts.out_of_step(group, column.parts, pace)
-                off = off if parts.is_astray(column.parts, pace) else []
+                off = off if parts.is_astray(journey, group, column, pace) else []
             if pace is not None or not meant:
                 for n in off:
                     yield Astray(group[n].store, column.parts[n].load, parts.REPEATED)
