@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from rules.memory.cases import common_loops
 from rules.tpu import flow, kit
 from rules.tpu.flow import Use
 from rules.tpu.kit import function
@@ -96,7 +97,7 @@ def _fits(far: Expr, away: Expr, step: Expr, source: Expr) -> bool:
 
 def _between(chip: Chip, read: Use, first: Use, second: Use) -> bool:
     """Whether a read may come to what the first one has brought before the second does."""
-    inside = first is second and flow.shared(read.loops, first.loops) == len(first.loops)
+    inside = first is second and common_loops(read.loops, first.loops) == len(first.loops)
     if not inside and not first.order < read.order < second.order:
         return False
     found = flow.anywhere(read, 0)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
+from rules.memory.cases import common_loops
 from rules.tpu import covering, flow, kit
 from rules.tpu.flow import Instance, Use
 from rules.tpu.kit import function, words
@@ -54,7 +55,7 @@ def read_of_destroyed(
 
 
 def _before(work: Use, read: Use, kept: int) -> Iterator[_Before]:
-    common = flow.shared(work.loops, read.loops)
+    common = common_loops(work.loops, read.loops)
     if work.order < read.order and not exclusive(work.path, read.path):
         found = flow.anywhere(work, common)
         if found is not None:
@@ -85,7 +86,7 @@ def _written_again(
     for write in between:
         sure = (
             write.order < read.order
-            and flow.shared(write.loops, read.loops) == len(write.loops)
+            and common_loops(write.loops, read.loops) == len(write.loops)
             and (before.level is not None or write.order >= before.work.use.order)
             and all(id(fact) in conditions for fact in write.path)
         )
@@ -102,14 +103,14 @@ def _written_again(
 def _between(write: Use, before: _Before, read: Use) -> bool:
     """Whether some instance of a write may lie between the two."""
     work = before.work.use
-    common = flow.shared(work.loops, read.loops)
-    inner = flow.shared(write.loops, read.loops)
+    common = common_loops(work.loops, read.loops)
+    inner = common_loops(write.loops, read.loops)
     if before.level is not None:
         return inner > before.level
     return (
         work.order <= write.order < read.order  # a result over its own work tensor comes last
         or inner > common
-        or flow.shared(write.loops, work.loops) > common
+        or common_loops(write.loops, work.loops) > common
     )
 
 

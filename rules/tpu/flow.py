@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from rules.memory.cases import common_loops
 from rules.tpu import kit
 from verifier.hardware.chips import Chip
 from verifier.layouts.strides import WORD_BYTES
@@ -151,16 +152,6 @@ def within(loops: Sequence[Loop]) -> tuple[Bool, ...]:
     return tuple(loop.within for loop in loops if loop.within is not E.TRUE)
 
 
-def shared(a: Sequence[Loop], b: Sequence[Loop]) -> int:
-    """How many outer loops two places have in common."""
-    count = 0
-    for left, right in zip(a, b, strict=False):
-        if left is not right:
-            break
-        count += 1
-    return count
-
-
 def fresh(use: Use | Operation, kept: int) -> tuple[E.Substitution, list[Loop]]:
     """New indices for all but the outermost ``kept`` loops, and the loops that got them."""
     table: dict[E.Sym, E.Expr] = {}
@@ -215,7 +206,7 @@ def earlier(use: Use, later: Use, kept: int, beside: bool = False) -> Iterator[I
 
     ``beside``: nothing orders the two in the same iteration.
     """
-    common = shared(use.loops, later.loops)
+    common = common_loops(use.loops, later.loops)
     if use.order < later.order and not beside and not exclusive(use.path, later.path):
         found = anywhere(use, common)
         if found is not None:
@@ -259,7 +250,7 @@ class Section(Struct, frozen=True):
         """The operand in a section that starts in some iteration of the loops around the start;
         what the section repeats is in any iteration (``rename``: of indices of its own)."""
         outer = self.start.loops
-        depth = min(len(outer), shared(use.loops, outer))
+        depth = min(len(outer), common_loops(use.loops, outer))
         table: dict[E.Sym, E.Expr] = {}
         if rename:
             for loop in use.loops[depth:]:
@@ -298,10 +289,12 @@ def sections(trace: Trace) -> Iterator[Section]:
                 break
             inside.append(op)
         loops = start.loops
-        around = [] if end is not None and shared(end.loops, loops) == len(loops) else loops[-1:]
+        around = (
+            [] if end is not None and common_loops(end.loops, loops) == len(loops) else loops[-1:]
+        )
         following: list[Operation] = []
         for op in ops[:position] if around else ():
-            if shared(op.loops, loops) < len(loops):
+            if common_loops(op.loops, loops) < len(loops):
                 continue
             if Trait.ENDS_PARALLEL in kit.traits(op):
                 break

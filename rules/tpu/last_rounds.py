@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from rules.memory.cases import common_loops
 from rules.tpu import flow, kit, written
 from rules.tpu.flow import Use
 from rules.tpu.kit import function, words
@@ -54,7 +55,7 @@ def _read_behind(results: Results, write: Use) -> Use | None:
         found = None if use is write else flow.anywhere(use, depth - 1)
         if found is None or results.apart(write, found):
             continue
-        if flow.shared(use.loops, write.loops) == depth:
+        if common_loops(use.loops, write.loops) == depth:
             return None
         if use.touch.reads and use.order > write.order:
             if not _in_each_round(results, write, use, write.loops[-1]):

@@ -10,6 +10,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from rules.memory.cases import common_loops
 from rules.tpu import flow, kit
 from rules.tpu.beginnings import Beginning, beginning, divisors
 from rules.tpu.crossed import crossed
@@ -65,7 +66,7 @@ def source_of(
     conditions = {id(fact) for fact in read.path} | {id(E.TRUE)}
     for write in reversed(writes):
         depth = len(write.loops)
-        if write.order >= read.order or flow.shared(write.loops, read.loops) != depth:
+        if write.order >= read.order or common_loops(write.loops, read.loops) != depth:
             continue
         nowhere = E.Substitution({})
         if held(write, nowhere, conditions) and fits(chip, write.tensor, read.tensor):
@@ -74,13 +75,13 @@ def source_of(
         for age in _ages(read, read.loops[depth - 1]):
             put = flow.back(read.loops, depth - 1, age)
             for write in reversed(writes):
-                if len(write.loops) != depth or flow.shared(write.loops, read.loops) != depth:
+                if len(write.loops) != depth or common_loops(write.loops, read.loops) != depth:
                     continue
                 found = flow.at(write, put)
                 if found is not None and fits(chip, found.tensor, read.tensor):
                     return Source(found, depth, age)
     for write in reversed(writes):
-        depth = flow.shared(write.loops, read.loops)
+        depth = common_loops(write.loops, read.loops)
         if write.order >= read.order or len(write.loops) != depth + 1:
             continue
         loop = write.loops[depth]
@@ -119,7 +120,7 @@ def _possible(chip: Chip, read: Use, writes: Sequence[Use]) -> Iterator[Source]:
     nothing: Bool = E.TRUE
     for write in reversed(writes):
         depth = len(write.loops)
-        if write.order >= read.order or flow.shared(write.loops, read.loops) != depth:
+        if write.order >= read.order or common_loops(write.loops, read.loops) != depth:
             continue
         if not held(write, E.Substitution({}), conditions):
             continue
@@ -142,7 +143,7 @@ def _between(
     origin = source.write.use
     depth = source.depth
     for write in writes:
-        if flow.shared(write.loops, read.loops) < depth:
+        if common_loops(write.loops, read.loops) < depth:
             continue
         races = _races(write, read, sections)
         if source.filled is not None and source.filled in write.loops:
@@ -478,7 +479,7 @@ class _Others(Struct, frozen=True):
             if kit.places_apart(self.chip, kit.block(self.chip, use.tensor), place) is E.TRUE:
                 continue
             always = set(map(id, last.use.path)) <= set(map(id, use.path))
-            beside = flow.shared(use.loops, last.use.loops) == len(use.loops) == source.depth
+            beside = common_loops(use.loops, last.use.loops) == len(use.loops) == source.depth
             if not (always and beside and _coincide(self.chip, use.tensor, last.tensor)):
                 return None
             made = any(touch.reads for touch in use.operation.touches)
@@ -565,7 +566,7 @@ def _anew(chip: Chip, read: Use, write: Instance, writes: Sequence[Use]) -> Bool
             E.and_(*other.path, kit.fills(chip, other.tensor, read.tensor))
             for other in writes
             if write.use.order < other.order < read.order
-            and flow.shared(other.loops, read.loops) == len(other.loops)
+            and common_loops(other.loops, read.loops) == len(other.loops)
         )
     )
 

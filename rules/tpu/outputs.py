@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from msgspec import Struct
 from msgspec.structs import replace
 
-from rules.memory.cases import Copy, copy, covered
+from rules.memory.cases import Copy, common_loops, copy, covered
 from rules.tpu import buffers, flow, kit, pitch
 from rules.tpu.examples import pair
 from rules.tpu.kit import check, function, words
@@ -488,7 +488,7 @@ def _same_values(trace: Trace, chip: Chip, one: Operation, other: Operation) -> 
 def _again(first: _Moved, second: _Moved) -> Check:
     one, other = first.operation, second.operation
     name = first.storage.name
-    common = flow.shared(one.loops, other.loops)
+    common = common_loops(one.loops, other.loops)
     table: dict[E.Sym, Expr] = {}
     for loop in one.loops[common:]:
         table[loop.symbol] = E.fresh(loop.name or "i", 0, loop.symbol.hi, E.Origin.LOOP)

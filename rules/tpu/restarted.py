@@ -13,6 +13,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from rules.memory.cases import common_loops
 from rules.tpu.unfinished import Graph, Where, goes_on, last_of
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
@@ -72,7 +73,7 @@ def restarted(
 def _replaced(
     graph: Graph, places: Places, lost: Operation, again: Operation, sums: Sequence[Operation]
 ) -> Restarted | None:
-    shared = _shared(lost.loops, again.loops)
+    shared = common_loops(lost.loops, again.loops)
     before = shared == len(lost.loops) < len(again.loops) and lost.order < again.order
     added = shared and any(places.replaces(again, op) for op in sums if op.loops[0] in again.loops)
     if not (before or added) or not places.replaces(again, lost):
@@ -87,15 +88,6 @@ def _replaced(
             if found is not None:
                 return found
     return None
-
-
-def _shared(one: Sequence[Loop], other: Sequence[Loop]) -> int:
-    count = 0
-    for a, b in zip(one, other, strict=False):
-        if a is not b:
-            break
-        count += 1
-    return count
 
 
 def _stays(places: Places, lost: Operation, again: Operation, level: int) -> bool:
@@ -132,9 +124,9 @@ def _by_next_round(
     for read in graph.operations:
         if not places.comes_to(read, lost):
             continue
-        if _shared(read.loops, lost.loops) > level and read.order > lost.order:
+        if common_loops(read.loops, lost.loops) > level and read.order > lost.order:
             reads.append(_possible(read, lost.loops, last))
-        if _shared(read.loops, again.loops) > level and read.order < again.order:
+        if common_loops(read.loops, again.loops) > level and read.order < again.order:
             reads.append(_possible(read, again.loops, following))
     return _found(lost, again, happens, reads, given)
 
@@ -164,7 +156,7 @@ def _by_first_round(
 
 def _possible(read: Operation, loops: Sequence[Loop], put: E.Substitution) -> Bool:
     """When an operation may read, in the round of some loops that is put in."""
-    own = {loop.symbol for loop in read.loops[_shared(read.loops, loops) :]}
+    own = {loop.symbol for loop in read.loops[common_loops(read.loops, loops) :]}
     return E.and_(*(put.bool(fact) for fact in read.path if own.isdisjoint(fact.free())))
 
 

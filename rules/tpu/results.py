@@ -7,6 +7,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from rules.memory.cases import common_loops
 from rules.tpu import flow, kit
 from rules.tpu.flow import Instance, Use
 from rules.tpu.kit import function, words
@@ -96,7 +97,7 @@ class Results:
             for other in self.table.writes
             if (other.span != write.span or (again and other.order > write.order))
             and self.means(other)
-            and len(other.loops) == len(write.loops) == flow.shared(other.loops, write.loops)
+            and len(other.loops) == len(write.loops) == common_loops(other.loops, write.loops)
         ]
         for other in others:
             always = all(id(fact) in held for fact in other.path)
@@ -135,7 +136,7 @@ class Results:
         """What may read some of a result before it is overwritten."""
         depth = len(write.loops)
         for read in self.table.reads:
-            if flow.shared(read.loops, write.loops) < depth:
+            if common_loops(read.loops, write.loops) < depth:
                 continue
             for age in range(later.age + 1):
                 first = age > 0 or read.order > write.order

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
 
+from rules.memory.cases import common_loops
 from rules.tpu import flow, kit
 from rules.tpu.examples import pair
 from rules.tpu.flow import Section, Use, in_order, sections
@@ -387,7 +388,7 @@ def _certain(candidates: list[Operation], op: Operation, *, later: bool) -> tupl
     cases: list[Bool] = []
     exact = True
     for other in candidates:
-        common = flow.shared(op.loops, other.loops)
+        common = common_loops(op.loops, other.loops)
         own_round = other.order > op.order if later else other.order < op.order
         for level in range(common + own_round):
             found, known = _in_rounds(other, op, level, level < common, later)

@@ -18,6 +18,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from rules.memory.cases import common_loops
 from rules.memory.formulas import size
 from rules.tpu import flow, kit, written
 from rules.tpu.flow import Use, Uses
@@ -255,7 +256,7 @@ def _threat(
     defined = E.and_(*map(way.put.bool, parts))
     if by.parts and defined is E.TRUE:
         return None
-    kept = flow.shared(by.write.loops, read.loops) if level is None else level
+    kept = common_loops(by.write.loops, read.loops) if level is None else level
     near = [write for write in writes if not _never_there(chip, write, read, point)]
     beside, followed = _same_iteration(by, way, kept, near, read if level is not None else None)
     again, sure = written.there(chip, point, beside)
@@ -296,7 +297,7 @@ def _same_iteration(
     out: list[Way] = []
     followed = True
     for write in writes:
-        depth = flow.shared(write.loops, spoiler.loops)
+        depth = common_loops(write.loops, spoiler.loops)
         if depth <= kept:
             continue
         follows = _follows(write, by)
@@ -333,14 +334,14 @@ def _afterwards(by: Spoilt, read: Use, level: int | None, writes: Sequence[Use])
 
     ``level``: the loop of which the spoiler is in an earlier iteration; None: of none.
     """
-    together = flow.shared(by.write.loops, read.loops)
+    together = common_loops(by.write.loops, read.loops)
     for write in reversed(writes):
-        common = flow.shared(write.loops, read.loops)
+        common = common_loops(write.loops, read.loops)
         inside = together if level is None else level + 1
         if common < inside:
             continue
         if level is None:
-            own = flow.shared(write.loops, by.write.loops) > together
+            own = common_loops(write.loops, by.write.loops) > together
             if own or not (_follows(write, by) or common > together):
                 continue
         yield from (way for way, _ in written.ways(write, read, inside))

@@ -8,6 +8,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from rules.memory.cases import common_loops
 from rules.memory.formulas import size
 from rules.memory.words import decides_note
 from rules.tpu import covering, destroyed, flow, kit, spoilt, written
@@ -375,7 +376,7 @@ def _covered(chip: Chip, read: Use, writes: Sequence[Use]) -> Check | None:
     others: list[Use] = []
     again: list[Bool] = []
     for use in reversed(writes):
-        common = flow.shared(use.loops, read.loops)
+        common = common_loops(use.loops, read.loops)
         if use.order >= read.order and not common:
             continue
         if use.operation is read.operation:
@@ -450,7 +451,7 @@ def _rounds(chip: Chip, wrote: LocalTensor, end: Expr) -> Bool:
 
 
 def _touched(chip: Chip, read: Use, write: Use, first: bool = False) -> Iterator[tuple[Bool, bool]]:
-    common = flow.shared(write.loops, read.loops)
+    common = common_loops(write.loops, read.loops)
     if write.order < read.order:
         yield from _chosen(chip, read, write, common, None)
     if first:

@@ -11,6 +11,7 @@ from itertools import pairwise, product
 
 from msgspec.structs import replace
 
+from rules.memory.cases import common_loops
 from rules.tpu import flow, kit
 from rules.tpu.flow import Use
 from rules.tpu.kit import function, words
@@ -105,7 +106,7 @@ class _Flow:
 
     def _at_last(self, write: Use, read: Use, depth: int, put: E.Substitution) -> bool:
         results = self._results
-        common = flow.shared(write.loops, read.loops)
+        common = common_loops(write.loops, read.loops)
         if any(self._from_before(write, read, level) for level in range(min(common, depth))):
             return True
         if self._replaced(write, read) or exclusive(write.path, read.path):
@@ -123,7 +124,7 @@ class _Flow:
         return any(self._from_before(a, b, depth) for a, b in self._pairs(one, other))
 
     def _from_before(self, write: Use, read: Use, level: int) -> bool:
-        if flow.shared(write.loops, read.loops) <= level:
+        if common_loops(write.loops, read.loops) <= level:
             return False
         last = self._filled(read)
         if (last is not None and len(last.loops) > level) or self._begun(read, level):

@@ -16,6 +16,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from rules.memory.cases import common_loops
 from rules.tpu import flow, kit
 from rules.tpu.flow import Use
 from rules.tpu.runs import lane_of
@@ -123,7 +124,7 @@ def ways(
     """In which iterations a write precedes a read, in one iteration of the outer ``inside`` loops;
     and of which loop it is an earlier one. ``also``: what matters of the write besides its place.
     """
-    common = flow.shared(write.loops, read.loops)
+    common = common_loops(write.loops, read.loops)
     precedes = write.order < read.order
     if precedes and common >= inside and not exclusive(write.path, read.path):
         yield _way(write, common, None), None
