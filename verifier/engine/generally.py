@@ -38,6 +38,7 @@ class General(Struct, frozen=True):
             check,
             predicate=put.bool(check.predicate),
             required=put.bool(check.required),
+            enough=put.bool(check.enough),
             given=tuple(map(put.bool, check.given)),
             values=tuple((name, put.expr(value)) for name, value in check.values),
             path=None if check.path is None else tuple(map(put.bool, check.path)),

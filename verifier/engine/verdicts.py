@@ -412,6 +412,7 @@ class Discharger:
             check,
             predicate=check.required,
             required=E.TRUE,
+            enough=E.FALSE,
             values=_told_by(check.required, check.values),
             exact=True,
             reason="",
