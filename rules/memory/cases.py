@@ -250,7 +250,7 @@ def between(write: Access, first: Copy, level: int, later: Access) -> Iterator[C
             yield from before(write, later, inside=level + 1)
             yield from _after(write, first, level, later, below=later.loops[level].index)
     elif with_later > shared:
-        if write.order > old.order:
+        if write.follows(old):
             yield from before(write, later, inside=shared)
     elif with_later == shared and write.order < later.order:
         yield from _after(write, first, shared, later)
@@ -269,7 +269,7 @@ def _after(
         return
     old = first.access
     together = common_loops(write.loops, old.loops)
-    after = write.order > old.order
+    after = write.follows(old)
     same: list[Bool] = []
     others: list[Copy] = []
     for depth in range(level, together):

@@ -659,7 +659,7 @@ class _Definition(Struct):
     def _follows(self, write: Write, last: Write) -> bool:
         """Whether a write may come between the one that certainly set all and the read."""
         at, since, access = write.access, last.access, self.read.access
-        if at.order > since.order and at.order < access.order:
+        if at.follows(since) and at.order < access.order:
             return True
         return common_loops(at.loops, access.loops) > len(since.loops)
 
@@ -676,7 +676,7 @@ class _Definition(Struct):
             if not write.sets:
                 continue
             for refined in self._refined(write):
-                after = write.access.order > undone.access.order
+                after = write.access.follows(undone.access)
                 inside = shared if level is None else level
                 steady = not depends_on(refined, refined.loops[inside:])
                 together = common_loops(refined.loops, undone.access.loops)

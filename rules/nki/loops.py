@@ -85,6 +85,15 @@ _OUTSIDE: Final = _kernel(
 _STATIC: Final = _kernel(
     "with nl.no_reorder():", "    for i in nl.affine_range(2):", f"        {_ADD}"
 )
+_LEFT: Final = _kernel(
+    "for k in range(2):",
+    "    with nl.no_reorder():",
+    "        if nl.program_id(0) == k:",
+    "            continue",
+    f"        {_ADD}",
+    "for i in nl.dynamic_range(0, count, 1):",
+    f"    {_ADD}",
+)
 _CALLED: Final = _kernel(
     "def body(i):", f"    {_ADD}", "with nl.no_reorder():", "    nl.fori_loop(0, count, body)"
 )
@@ -130,6 +139,7 @@ _TWINS: Final = (
     Twin("G50", _fori("return count"), _fori(), "0.6", "trn2"),
     Twin("LP08", _while("pass"), _while("return r"), "0.6", "trn2"),
     Twin("L66", _INSIDE, _OUTSIDE, "0.4", "trn2"),
+    Twin("L66", _INSIDE, _LEFT, "0.4", "trn2"),
     Twin("LP09", _CALLED, _STATIC, "0.6", "trn3"),
 )
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.ppl.support import check
+from tests.ppl.support import check, rules
 from verifier.cli.main import main
 
 _KERNEL = """\
@@ -138,3 +138,22 @@ def squared(out_ptr, a_ptr, b_ptr):
         result = check(tmp_path, text.replace("{second}", second), "bm1684x")
         assert [k.status for k in result.kernels] == [status]
         assert [d.rule for d in result.diagnostics] == ["ppl-lost-result"] * (second == "t")
+
+
+@pytest.mark.parametrize(("chosen", "undefined"), [("a", False), ("b", True)])
+def test_of_two_results_in_one_place_the_last_one_stands(
+    tmp_path: Path, chosen: str, undefined: bool
+) -> None:
+    text = f"""
+@ppl.jit
+def kernel(out_ptr, x_ptr):
+    a = pl.make_tensor([1, 7, 5, 12], pl.uint32)
+    b = pl.make_tensor([1, 7, 5, 12], pl.uint32)
+    t = pl.make_tensor([1, 7, 5, 12], pl.uint32)
+    pl.dma.load(a, pl.gtensor([1, 7, 5, 12], pl.GLOBAL, x_ptr))
+    pl.tiu.min_lt_select(t, t, a, a, {chosen}, {chosen})
+    part = t.sub_view([1, 7, 3, 12], [0, 0, 1, 0])
+    pl.dma.store(pl.gtensor([1, 7, 3, 12], pl.GLOBAL, out_ptr), part)
+"""
+    found = rules(check(tmp_path, text, "bm1690"))
+    assert ("uninitialised-read" in found) == undefined  # the minimum is written first

@@ -190,6 +190,8 @@ FAILURES = {
     "the test fails if it does not": "try:\n        {}\n    except ValueError:\n        return\n"
     "    assert False",
     "a manager that fails if it does not": "with failing(True):\n        {}",
+    "two ways out": "with pytest.raises(ValueError):\n        if case.slow:\n            {0}\n"
+    "            return\n        {0}",
 }
 
 

@@ -50,8 +50,8 @@ class Origins:
         self._known: list[tuple[Origin, ...]] = []
         self._numbers: dict[tuple[Origin, ...], int] = {}
         self._meet = meet
-        #: tensors of the caller's, and where something of each number was stored to them
-        self._stored: dict[int, tuple[Memory, dict[int, Span]]] = {}
+        #: tensors of the caller's, and where something that these reads make undefined was stored
+        self._stored: dict[int, tuple[Memory, dict[Origin, Span]]] = {}
 
     def number(self, *origins: Origin) -> int:
         """Of first reads that became one element."""
@@ -83,7 +83,8 @@ class Origins:
         """Elements that are undefined by these reads are stored; they may yet be overwritten."""
         _, uses = self._stored.setdefault(id(memory), (memory, {}))
         for number in np.unique(lost[lost > 0]):
-            uses.setdefault(int(number), use)
+            for origin in self._known[int(number) - 1]:
+                uses.setdefault(origin, use)
 
     def told(self, memory: Memory) -> bool:
         """Whether :meth:`ended` says what is undefined in a tensor."""
@@ -94,8 +95,11 @@ class Origins:
         for memory, uses in self._stored.values():
             whole = memory.template.whole
             lost = np.where(memory.undefined(whole), memory.reads(whole), 0)
-            for number, use in uses.items():
-                self.blame(np.where(lost == number, lost, 0), use, stored_to(memory.name))
+            why = stored_to(memory.name)
+            for number in np.unique(lost[lost > 0]):
+                for origin in self._known[int(number) - 1]:
+                    if origin in uses:
+                        self._meet(UndefinedRead(origin, uses[origin], why))
 
     def decided(self, operation: Operation, role: str, found: Bound, why: str) -> None:
         """A read of which nothing may be undefined."""

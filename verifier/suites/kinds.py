@@ -47,13 +47,16 @@ EXPECTING: Final = re.compile(r"rais|error|fail|except|throw|invalid", re.IGNORE
 def raising(vm: VM) -> Managed:
     """A manager whose block is meant to fail: what is launched in it is no good example."""
     assert isinstance(vm, SuiteVM)
-    before: list[int] = []
-    found = vm.found.launches
+    before = len(vm.found.launches)
 
-    def leave() -> None:
-        del found[before.pop() :]
+    def enter() -> None:
+        nonlocal before
+        before = len(vm.found.launches)
 
-    return Managed(lambda: before.append(len(found)), leave)
+    def leave() -> None:  # on each way out of the block
+        del vm.found.launches[before:]
+
+    return Managed(enter, leave)
 
 
 class UnknownKind(Kind[VM]):

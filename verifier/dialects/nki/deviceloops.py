@@ -36,14 +36,16 @@ class Order:
         self._depth = 0
 
     def section(self) -> Managed:
-        """What ``with`` enters and leaves."""
-        return Managed(self._enter, self._leave)
+        """What ``with`` enters and leaves, on each way out of its block."""
+        outside = self._depth
 
-    def _enter(self) -> None:
-        self._depth += 1
+        def enter() -> None:
+            self._depth = outside + 1
 
-    def _leave(self) -> None:
-        self._depth -= 1
+        def leave() -> None:
+            self._depth = outside
+
+        return Managed(enter, leave)
 
     def check(self, machine: Machine, span: Span) -> None:
         """A loop on the device is reached (NKI-L66, NKI-LP09)."""

@@ -38,6 +38,14 @@ class Access(Struct, frozen=True, eq=False):
     def order(self) -> int:
         return self.operation.order
 
+    def follows(self, other: Access) -> bool:
+        """Whether one write comes behind another in the program: of one operation's writes, as it
+        lists them."""
+        if self.operation is not other.operation:
+            return self.order > other.order
+        places = {role: place for place, (role, _) in enumerate(self.operation.writes)}
+        return places.get(self.role, 0) > places.get(other.role, 0)
+
     @property
     def path(self) -> tuple[Bool, ...]:
         return self.operation.path
