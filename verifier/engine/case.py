@@ -64,12 +64,13 @@ class Case(Struct, frozen=True):
 
     def run(self) -> Run:
         """Follow the kernel."""
-        return self._followed(self.job, Share.INTERPRET, self.clock.until(Share.INTERPRET))
+        clock = self.clock
+        return self._followed(self.job, clock.end(Share.INTERPRET), clock.until(Share.INTERPRET))
 
     def _followed(
-        self, job: Request, share: Share, within: AbstractContextManager[None] | None = None
+        self, job: Request, end: float, within: AbstractContextManager[None] | None = None
     ) -> Run:
-        unit, end = self.unit, self.clock.end(share)
+        unit = self.unit
         dialect, generation = DIALECTS[unit.entry.dialect].of(unit.api)
         target, decide = unit.target, self.solver.decide
         return interpreted(self.project, dialect, target, generation, job, decide, end, within)
@@ -81,7 +82,8 @@ class Case(Struct, frozen=True):
 
         @cache
         def generally() -> General | None:
-            return general(self.job, run, lambda job: self._followed(job, Share.DEMAND))
+            end = self.clock.once_more(Share.DEMAND)
+            return general(self.job, run, lambda job: self._followed(job, end))
 
         within = self.clock.until(Share.DEMAND)
         target = self.unit.target

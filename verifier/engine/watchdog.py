@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 #: seconds between two attempts to end the block
 _AGAIN: Final = 0.2
+#: seconds that what may be left out may take however little time the rest has taken
+_WORTH: Final = 1.0
 #: what is in the middle of entering or leaving a block is not ended there
 _BLOCKS: Final = frozenset({__file__, contextlib.__file__})
 
@@ -63,6 +65,11 @@ class Clock:
     def end(self, share: Share) -> float:
         """When a part has to be over, of ``time.process_time()``."""
         return self._start + share.value * self.limit
+
+    def once_more(self, share: Share) -> float:
+        """When something has to be over that is not worth much more than all before it."""
+        now = time.process_time()
+        return min(now + max(2 * (now - self._start), _WORTH), self.end(share))
 
     def left(self, share: Share) -> float:
         """The seconds until a part has to be over."""

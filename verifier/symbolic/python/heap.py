@@ -257,6 +257,11 @@ class Heap:
             return True
         return any(n in self.base for n in self.boxes.keys() - before.boxes.keys())
 
+    def newer(self, before: Heap) -> list[int]:
+        """Numbers of the boxes that an earlier fork of it does not have, in order."""
+        others = self.boxes.keys() - before.boxes.keys()  # there are thousands, and few differ
+        return sorted(number for number in others if number not in self.base)
+
     def adopt(self, other: Heap) -> None:
         """Take over the contents of a fork that is used no more."""
         self.boxes = other.boxes

@@ -157,7 +157,7 @@ class GenericLoop:
             if self._rather_exact(mark, number):
                 return
             after = vm.heap
-            self.context.fresh = frozenset(n for n in after.boxes if before.find(n) is None)
+            self.context.fresh = frozenset(after.newer(before))
             carried, local = self._changes(before, after)
             if (
                 self.traced_once and not self.whole
@@ -367,9 +367,7 @@ class GenericLoop:
         carried: _Carried = {}
         local: _Local = {}
         known = before.boxes
-        for number, box in after.boxes.items():
-            if known.get(number) is box:
-                continue
+        for number, box in [(n, box) for n, box in after.boxes.items() if known.get(n) is not box]:
             old = before.find(number)
             if old is None or old is box:
                 continue
@@ -448,9 +446,8 @@ class GenericLoop:
 
     def _adopt_new(self, before: Heap, after: Heap) -> None:
         """Keep the boxes that a trip made which was undone: forms may refer to them."""
-        for number, box in after.boxes.items():
-            if before.find(number) is None:
-                self.vm.heap.boxes.setdefault(number, box)
+        for number in after.newer(before):
+            self.vm.heap.boxes.setdefault(number, after.boxes[number])
 
     def _confirmed(self, forms: dict[Place, Form], carried: _Carried, after: Heap) -> bool:
         if any(place not in forms for place in carried):
