@@ -27,7 +27,7 @@ def crossed(trace: Trace, chip: Chip) -> Iterator[Check]:
     if trace.unmodelled:
         return
     table = flow.uses(trace)
-    loads = [write for write in table.writes if _source(write) is not None]
+    loads = [write for write in table.writes if kit.loaded(write.operation) is not None]
     told: set[int] = set()
     for position, first in enumerate(loads):
         held = {id(fact) for fact in first.path}
@@ -44,17 +44,10 @@ def crossed(trace: Trace, chip: Chip) -> Iterator[Check]:
                 yield _told(first, second, found)
 
 
-def _source(write: Use) -> SystemTensor | None:
-    """What a load brings, if it is one."""
-    reads = [touch.tensor for touch in write.operation.touches if touch.reads]
-    tensor = reads[0] if len(reads) == 1 else None
-    return tensor if isinstance(tensor, SystemTensor) else None
-
-
 def _crosses(chip: Chip, first: Use, second: Use) -> tuple[Bool, ...] | None:
     """What has to hold for the second one to destroy a part of the first; None: it does not."""
     one, other = first.tensor, second.tensor
-    mine, theirs = _source(first), _source(second)
+    mine, theirs = kit.loaded(first.operation), kit.loaded(second.operation)
     assert mine is not None and theirs is not None
     given: tuple[Bool, ...] = ()
     if first is second:
@@ -98,20 +91,18 @@ def _fits(far: Expr, away: Expr, step: Expr, source: Expr) -> bool:
 def _between(chip: Chip, read: Use, first: Use, second: Use) -> bool:
     """Whether a read may come to what the first one has brought before the second does."""
     inside = first is second and common_loops(read.loops, first.loops) == len(first.loops)
-    if not inside and not first.order < read.order < second.order:
-        return False
-    found = flow.anywhere(read, 0)
-    every = flow.anywhere(first, 0)
-    if found is None or every is None:
-        return False
-    places = kit.block(chip, found.tensor), kit.block(chip, every.tensor)
-    return kit.places_apart(chip, *places) is not E.TRUE
+    between = inside or first.order < read.order < second.order
+    return between and _comes_to(chip, read, first)
 
 
 def _behind(chip: Chip, read: Use, first: Use, second: Use) -> bool:
     """Whether a read behind both takes something of the first one that the second one leaves."""
-    if read.order < second.order or _within(chip, read, second):
-        return False
+    behind = read.order >= second.order and not _within(chip, read, second)
+    return behind and _comes_to(chip, read, first)
+
+
+def _comes_to(chip: Chip, read: Use, first: Use) -> bool:
+    """Whether a read may be where the first one writes, in whichever rounds they are."""
     found, every = flow.anywhere(read, 0), flow.anywhere(first, 0)
     if found is None or every is None:
         return False

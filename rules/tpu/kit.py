@@ -52,6 +52,13 @@ def system(op: Operation) -> Iterator[tuple[Touch, SystemTensor]]:
             yield touch, touch.tensor
 
 
+def loaded(op: Operation) -> SystemTensor | None:
+    """What an operation brings from system memory, if that is all that it reads."""
+    reads = [touch.tensor for touch in op.touches if touch.reads]
+    tensor = reads[0] if len(reads) == 1 else None
+    return tensor if isinstance(tensor, SystemTensor) else None
+
+
 def local_of(op: Operation, *roles: str) -> LocalTensor | None:
     """The local operand of the first of these roles that the operation has."""
     found = {touch.role: tensor for touch, tensor in local(op)}

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import product
 
-from msgspec.structs import replace
-
 from rules.memory.cases import common_loops, contains
 from rules.memory.overwritten import repeats
 from rules.memory.words import subject
@@ -15,7 +13,7 @@ from rules.tpu.restarted import Restarted, restarted
 from rules.tpu.unfinished import Unfinished, Where, unfinished
 from rules.tpu.useless import useless
 from verifier.symbolic import expr as E
-from verifier.symbolic.checks import Check, Note
+from verifier.symbolic.checks import Check
 from verifier.symbolic.memory.index import Access, Uses, index, tensor
 from verifier.symbolic.tensors import Loop, StorageKind, View
 from verifier.symbolic.trace import Operation, Trace
@@ -209,31 +207,22 @@ def _begins(write: Access, read: Access, level: int) -> bool:
 def _last_lost(found: Unfinished) -> Check:
     op = found.adds
     what, name = function(op), f"`{op.writes[0][1].storage.name}`"
-    return replace(
+    return found.told(
         _told(op),
-        text=f"what is stored of {name} has all that `pl.{what}` adds up",
-        message=f"`pl.{what}` goes on with {name} after that was stored for the last time: the "
-        "last part comes to no store",
-        given=found.facts,
-        notes=(Note(found.load.span, "the part is loaded here"),),
-        help=("store the sum behind the last addition",),
-        path=found.path,
+        f"what is stored of {name} has all that `pl.{what}` adds up",
+        f"`pl.{what}` goes on with {name} after that was stored for the last time: the last part "
+        "comes to no store",
     )
 
 
 def _begun_anew(found: Restarted) -> Check:
     op = found.lost
     what, name = function(op), f"`{op.writes[0][1].storage.name}`"
-    return replace(
+    return found.told(
         _told(op),
-        predicate=found.fine,
-        text=f"the result of `pl.{what}` is read before {name} is filled",
-        message=f"{name} is overwritten before anything reads the result of `pl.{what}`",
-        given=found.given,
-        notes=(Note(found.again.span, "overwritten here, in a later round"),),
-        help=("begin a sum once, and store or use it before it begins anew",),
-        path=(),
-        order=max(op.order, found.again.order),
+        f"the result of `pl.{what}` is read before {name} is filled",
+        f"{name} is overwritten before anything reads the result of `pl.{what}`",
+        found.again.span,
     )
 
 

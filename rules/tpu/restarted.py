@@ -12,27 +12,21 @@ from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from rules.memory.cases import common_loops
-from rules.tpu.unfinished import Graph, Where, goes_on, last_of
+from rules.tpu.unfinished import Flow, Graph, goes_on, last_of
+from verifier.source.ir import Span
 from verifier.symbolic import expr as E
+from verifier.symbolic.checks import Check, Note
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.memory.known import Known
 from verifier.symbolic.tensors import Loop
 from verifier.symbolic.trace import Operation
 
 
-class Places(Protocol):
-    """Who comes to which place, in one dialect."""
-
-    def finds(self, one: Operation, other: Operation) -> bool:
-        """Whether the second may read what the first leaves, in whichever rounds they are."""
-
-    def taken(self, op: Operation) -> Where | None:
-        """The part of an input that it takes, if it is a load."""
-
-    def left(self, op: Operation) -> Sequence[Where]:
-        """The places that it writes."""
+class Places(Flow, Protocol):
+    """Who comes to which place, in one dialect, and who finds what of whom there."""
 
     def adds(self, op: Operation) -> bool:
         """Whether it goes on with what it finds where it writes."""
@@ -51,6 +45,20 @@ class Restarted(Struct, frozen=True):
     again: Operation
     fine: Bool
     given: tuple[Bool, ...]
+
+    def told(self, check: Check, text: str, message: str, overwritten: Span) -> Check:
+        """What is told of it: a check of the operation whose result is lost, in other words."""
+        return replace(
+            check,
+            predicate=self.fine,
+            text=text,
+            message=message,
+            given=self.given,
+            notes=(Note(overwritten, "overwritten here, in a later round"),),
+            help=("begin a sum once, and store or use it before it begins anew",),
+            path=(),
+            order=max(self.lost.order, self.again.order),
+        )
 
 
 def restarted(

@@ -12,10 +12,12 @@ from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from rules.tpu.useless import Finds, hanging
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
+from verifier.symbolic.checks import Check, Note
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.tensors import Loop
 from verifier.symbolic.trace import Operation
@@ -52,6 +54,18 @@ class Unfinished(Struct, frozen=True):
     load: Operation
     path: tuple[Bool, ...] = ()
     facts: tuple[Bool, ...] = ()
+
+    def told(self, check: Check, text: str, message: str) -> Check:
+        """What is told of it: a check of the operation that adds, in other words."""
+        return replace(
+            check,
+            text=text,
+            message=message,
+            given=self.facts,
+            notes=(Note(self.load.span, "the part is loaded here"),),
+            help=("store the sum behind the last addition",),
+            path=self.path,
+        )
 
 
 def unfinished(

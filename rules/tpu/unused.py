@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise, product
 
-from msgspec.structs import replace
-
 from rules.memory.cases import common_loops
 from rules.tpu import flow, kit
 from rules.tpu.flow import Use
@@ -20,7 +18,7 @@ from rules.tpu.results import Results
 from rules.tpu.unfinished import Unfinished, Where, unfinished
 from rules.tpu.useless import useless
 from verifier.symbolic import expr as E
-from verifier.symbolic.checks import Check, Note
+from verifier.symbolic.checks import Check
 from verifier.symbolic.lanes import LocalTensor, SystemTensor
 from verifier.symbolic.memory.lives import exclusive
 from verifier.symbolic.trace import Operation, Trace
@@ -168,10 +166,9 @@ class _Flow:
 
     def taken(self, op: Operation) -> Where | None:
         """The part of an input that it takes, if it is a load."""
-        reads = [t for t in op.touches if t.reads]
-        if len(reads) != 1 or not isinstance(reads[0].tensor, SystemTensor):
+        tensor = kit.loaded(op)
+        if tensor is None:
             return None
-        tensor = reads[0].tensor
         where = (tensor.address.offset, *tensor.shape, *tensor.strides)
         return id(tensor.address.storage), where
 
@@ -237,31 +234,21 @@ def _told(write: Use) -> Check:
 
 def _last_lost(write: Use, found: Unfinished) -> Check:
     what = f"{words(write.touch.role)} of `{function(write.operation)}`"
-    return replace(
+    return found.told(
         _told(write),
-        text=f"what is stored has all that {what} adds up",
-        message=f"{what} goes on with a sum after that was stored for the last time: the last part "
-        "comes to no store",
-        given=found.facts,
-        notes=(Note(found.load.span, "the part is loaded here"),),
-        help=("store the sum behind the last addition",),
-        path=found.path,
+        f"what is stored has all that {what} adds up",
+        f"{what} goes on with a sum after that was stored for the last time: the last part comes "
+        "to no store",
     )
 
 
 def _begun_anew(write: Use, again: Use, found: Restarted) -> Check:
     what = f"{words(write.touch.role)} of `{function(write.operation)}`"
-    return replace(
+    return found.told(
         _told(write),
-        predicate=found.fine,
-        text=f"something reads {what} before it is overwritten",
-        message=f"{what} is overwritten by `{function(again.operation)}` before anything has read "
-        "it",
-        given=found.given,
-        notes=(Note(again.span, "overwritten here, in a later round"),),
-        help=("begin a sum once, and store or use it before it begins anew",),
-        path=(),
-        order=max(write.order, again.order),
+        f"something reads {what} before it is overwritten",
+        f"{what} is overwritten by `{function(again.operation)}` before anything has read it",
+        again.span,
     )
 
 
