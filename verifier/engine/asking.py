@@ -71,10 +71,10 @@ def targets_for(
     sizes = contract.grid if contract is not None else ()
     grid = [size.value for size in sizes if isinstance(size, Int)]
     grid = grid if len(grid) == len(sizes) else []
-    asked = request.targets
+    wanted = request.targets
     if contract is not None and contract.targets:
-        asked = tuple(name for name in asked if name in contract.targets) or contract.targets
-    told = asked, entry.name, module.syntax, entry.keywords, grid
+        wanted = tuple(name for name in wanted if name in contract.targets) or contract.targets
+    told = wanted, entry.name, module.syntax, entry.keywords, grid
     named = dialect.named(*told)
     return [(target, not named) for target in named or dialect.targets(*told)]
 

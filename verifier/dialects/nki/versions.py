@@ -11,6 +11,12 @@ from verifier.symbolic.generation import Generation
 
 GENERATIONS: Final[tuple[str, ...]] = ("beta1", "0.2", "0.3", "0.4", "0.5", "0.6")
 
+
+def newer(generation: str, than: str) -> bool:
+    """Whether ``generation`` is ``than`` or later."""
+    return GENERATIONS.index(generation) >= GENERATIONS.index(than)
+
+
 #: what all have
 _NKI: Final = Generation(name="", undefined="NKI-B20", hbm_private=True)
 
@@ -32,8 +38,8 @@ def _generation(name: str) -> Generation:
         fits_tiles=beta1,  # NKI-L21, NKI-TRN06: what later generations reject it converts or copies
         fits_language=before_0_3,  # NKI-L26, NKI-L27, NKI-L33
         fits_transfers=before_0_3,  # NKI-B27, NKI-DCP02, NKI-D04
-        multiplies_ocp=name not in GENERATIONS[: GENERATIONS.index("0.4")],  # NKI-H84, NKI-M104
-        scales_typed=name not in GENERATIONS[: GENERATIONS.index("0.5")],  # NKI-MMX04, NKI-M116
+        multiplies_ocp=newer(name, "0.4"),  # NKI-H84, NKI-M104
+        scales_typed=newer(name, "0.5"),  # NKI-MMX04, NKI-M116
     )
 
 
@@ -49,11 +55,6 @@ _BESIDE: Final[Mapping[str, str]] = {"beta1": "0.2"}
 def insists(generation: str, since: str) -> str | None:
     """How severe it is that a name came with a later generation; None: as the rule says."""
     return "warning" if _BESIDE.get(generation) == since else None
-
-
-def newer(generation: str, than: str) -> bool:
-    """Whether ``generation`` is ``than`` or later."""
-    return GENERATIONS.index(generation) >= GENERATIONS.index(than)
 
 
 def said(generation: str) -> str:

@@ -31,6 +31,16 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 
+#: decorators of kernels, which leave a function what it is, as far as a trace can tell
+LAUNCHING: Final = frozenset(
+    {
+        "jit", "trace", "baremetal", "benchmark", "profile", "simulate", "simulate_kernel",
+        "nki_jit", "kernel",
+    }
+)  # fmt: skip
+#: the places where a value becomes a kernel: of the call or decorator, and of the calls around it
+Places = frozenset[tuple[str, int, int]]
+
 
 class Awaited(Struct, frozen=True):
     """A definition that is entered as soon as it is made: a kernel inside another function.
@@ -42,17 +52,6 @@ class Awaited(Struct, frozen=True):
     enter: Callable[[Function], None]
     site: Site | None = None
     launch: Callable[[object], None] | None = None
-
-
-#: decorators of kernels, which leave a function what it is, as far as a trace can tell
-LAUNCHING: Final = frozenset(
-    {
-        "jit", "trace", "baremetal", "benchmark", "profile", "simulate", "simulate_kernel",
-        "nki_jit", "kernel",
-    }
-)  # fmt: skip
-#: the places where a value becomes a kernel: of the call or decorator, and of the calls around it
-Places = frozenset[tuple[str, int, int]]
 
 
 class Globals(Struct):
