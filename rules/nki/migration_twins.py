@@ -101,6 +101,13 @@ NAMES: Final = (
     _body(
         "M020",
         "beta1",
+        "op = np.add\nw = nisa.tensor_tensor(t, t, op=op)",
+        "op = nl.add\nw = nisa.tensor_tensor(t, t, op=op)",
+        above="import numpy as np",
+    ),
+    _body(
+        "M020",
+        "beta1",
         "w = nl.ndarray((96, 640), dtype=np.float32)",
         "w = nl.ndarray((96, 640), dtype=nl.float32)",
         above="import numpy as np",
@@ -330,16 +337,60 @@ CALLS: Final = (
     ),
 )
 
+
+def _turned(memory: str, engine: str, turn: str = "nisa.nc_transpose") -> str:
+    """A block that an engine is asked to transpose into a memory."""
+    return (
+        f"w = nl.ndarray((32, 32), dtype=nl.float32, buffer=nl.{memory})\n"
+        f"{turn}(dst=w, data=t[0:32, 0:32], engine=nisa.engine.{engine})"
+    )
+
+
 MEANINGS: Final = (
     _old(
         "M010",
         "nisa.nc_stream_shuffle(t, u, [0])",
         "nisa.nc_stream_shuffle(src=t, dst=u, shuffle_mask=[0])",
     ),
+    # whatever the function is called, and wherever its arguments come from
+    *(
+        _old("M010", f"{before}{wrong}", f"{before}{right}")
+        for before, wrong, right in (
+            ("f = nisa.nc_stream_shuffle\n", "f(t, u, [0])", "f(src=t, dst=u, shuffle_mask=[0])"),
+            (
+                "both = (t, u)\n",
+                "nisa.nc_stream_shuffle(*both, [0])",
+                "nisa.memset(*((9, 8), 0.0))",
+            ),
+            (
+                "def moved(f, *given):\n    f(*given)\n",
+                "moved(nisa.nc_stream_shuffle, t, u, [0])",
+                "moved(nisa.dma_copy)",
+            ),
+            (
+                "by_name = {'move': nisa.nc_stream_shuffle}\n",
+                "by_name['move'](t, u, [0])",
+                "by_name['move'](dst=u, src=t, shuffle_mask=[0])",
+            ),
+        )
+    ),
+    _body(
+        "M010",
+        "beta1",
+        "partial(nisa.nc_stream_shuffle, t)(u, [0])",
+        "partial(nisa.nc_stream_shuffle, src=t)(dst=u, shuffle_mask=[0])",
+        above="from functools import partial",
+    ),
     _old(
         "M031",
         "nisa.dma_copy(dst=u, src=x, dge_mode=3)",
         "nisa.dma_copy(dst=u, src=x, dge_mode=1)",
+        "0.2",
+    ),
+    _old(
+        "M031",
+        "options = {'dge_mode': 3}\nnisa.dma_copy(dst=u, src=x, **options)",
+        "options = {'dge_mode': 1}\nnisa.dma_copy(dst=u, src=x, **options)",
         "0.2",
     ),
     _body(
@@ -369,17 +420,17 @@ MEANINGS: Final = (
         "w = nl.equal(t, u)",
         "w = nl.equal(t, u, dtype=nl.bool_)",
     ),
+    # the engine that is asked for runs it anyhow, if the memories say so
     *(
-        _body(
-            "M098",
-            api,
-            "w = nl.ndarray((32, 32), dtype=nl.float32, buffer=nl.sbuf)\n"
-            f"nisa.nc_transpose(dst=w, data=t[0:32, 0:32], engine=nisa.engine.{engine})",
-            "w = nl.ndarray((32, 32), dtype=nl.float32, buffer=nl.sbuf)\n"
-            "nisa.nc_transpose(dst=w, data=t[0:32, 0:32], engine=nisa.engine.unknown)",
-            to,
-        )
-        for api, engine, to in (("0.2", "vector", "0.4"), ("0.3", "tensor", _LATEST))
+        _body("M098", api, _turned("psum", engine), _turned("sbuf", "vector"), to)
+        for api, engine, to in (("0.2", "vector", "0.4"), ("0.3", "vector", _LATEST))
+    ),
+    _body("M098", "0.3", _turned("sbuf", "tensor"), _turned("psum", "tensor")),
+    _body(
+        "M098",
+        "0.3",
+        "turn = nisa.nc_transpose\n" + _turned("psum", "vector", "turn"),
+        "turn = nisa.nc_transpose\n" + _turned("sbuf", "vector", "turn"),
     ),
 )
 
@@ -494,5 +545,12 @@ PYTHON: Final = (
         "0.5",
         "r = nisa.register_alloc(3)\nwhile r:\n    pass",
         "r = nisa.register_alloc(3)\nwhile False:\n    pass",
+    ),
+    _body(
+        "M131",
+        "0.5",
+        "def counted(n):\n    while n:\n        nisa.register_move(n, 0)\n"
+        "make = nisa.register_alloc\ncounted(make(3))",
+        "def counted(n):\n    while n:\n        n -= 1\ncounted(3)",
     ),
 )

@@ -18,6 +18,8 @@ from msgspec.structs import replace
 from verifier import rulebase
 from verifier.dialects.names import NKI
 from verifier.dialects.nki.binding import REMOVED_RULE, SIGNATURE_RULE
+from verifier.dialects.nki.dialect import NkiDialect
+from verifier.dialects.nki.heard import Heard
 from verifier.dialects.nki.migration import Change, Visits, migrations
 from verifier.dialects.nki.migration.changes import CALL, NAME
 from verifier.dialects.nki.versions import GENERATIONS
@@ -160,9 +162,11 @@ class _Migration(Struct, frozen=True):
         clock = Clock(self.limit)
         solver = Solver(deadline=clock.left(Share.DECIDE))
         end, within = clock.end(Share.INTERPRET), clock.until(Share.INTERPRET)
-        dialect, since = DIALECTS[NKI].of(self.since)
+        heard, since = Heard(), DIALECTS[NKI].generations[self.since]
+        dialect = NkiDialect(heard)
         try:
             run = interpreted(self.project, dialect, target, since, job, solver.decide, end, within)
+            visits.hear(heard)
             with clock.until(Share.DECIDE):
                 visits.add(run.trace.operations, target, _holds(run, solver))
         finally:

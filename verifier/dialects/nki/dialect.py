@@ -29,6 +29,7 @@ from verifier.dialects.nki.binding import (
     spoken,
 )
 from verifier.dialects.nki.emission import perform, present
+from verifier.dialects.nki.heard import Heard
 from verifier.dialects.nki.versions import newer
 from verifier.source import ir
 from verifier.source.ir import Span
@@ -98,7 +99,9 @@ class NkiDialect(PlainDialect):
 
     name = "nki"
 
-    def __init__(self) -> None:
+    def __init__(self, heard: Heard | None = None) -> None:
+        """``heard``: what is to be told of the run."""
+        self._heard = heard
         self._scanned: set[Span] = set()
         self._order = deviceloops.Order()
         #: whether a dictionary was given a key that is no text
@@ -146,6 +149,8 @@ class NkiDialect(PlainDialect):
         taken = entered or (use is HostUse.ENTRY and not in_tensor)
         taken = taken and (machine.api == "beta1" or data is DeviceData.REGISTER)
         if taken:
+            if self._heard is not None and data is DeviceData.REGISTER:
+                self._heard.loops.append(span)
             self._order.check(machine, span)
             sequencers.decide(machine, held, span)
         else:
@@ -285,6 +290,8 @@ class NkiDialect(PlainDialect):
         self, machine: Machine, instruction: Instruction | None, api: ApiRef, call: Call
     ) -> None:
         """An instruction is of a kernel, and a kernel of one of the packages (NKI-G42)."""
+        if self._heard is not None:
+            self._heard.calls.append((api.name, call))
         if instruction is None:
             return
         if isinstance(machine, VM) and machine.importing:

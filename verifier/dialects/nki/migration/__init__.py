@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterable, Sequence
 
 from verifier.dialects.nki.migration import blocks, calls, names, python
 from verifier.dialects.nki.migration.changes import Change, Edit, together
-from verifier.dialects.nki.migration.results import Visits
 from verifier.dialects.nki.migration.returned import Returning
 from verifier.dialects.nki.migration.text import Text
 from verifier.dialects.nki.migration.tiles import Tiles
+from verifier.dialects.nki.migration.visits import Visits
 
 __all__ = ["Change", "Edit", "Visits", "migrations"]
 
@@ -32,7 +32,7 @@ def migrations(
     steps: list[Callable[[], Iterable[Change]]] = [
         lambda: names.imports(text, to),
         lambda: names.removed(text, to),
-        lambda: names.foreign(text, to),
+        lambda: names.foreign(text, visits, to),
         lambda: names.keywords(text, to),
         lambda: python.constructs(text, visits, since, to),
     ]
@@ -41,7 +41,7 @@ def migrations(
         steps.append(tiles.functions)
     if since == "0.2" and to != "0.2":
         steps.append(tiles.axes)
-    steps.append(lambda: calls.calls(text, since, to, Returning(text, visits, to)))
+    steps.append(lambda: calls.calls(text, since, to, visits, Returning(text, visits, to)))
     if since == "beta1" and to != "beta1":
         steps += [tiles.stores, tiles.sums, tiles.transfers]
     for step in steps:

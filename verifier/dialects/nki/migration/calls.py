@@ -16,9 +16,11 @@ from msgspec.structs import replace
 
 from verifier.dialects.nki import isa, names, renames
 from verifier.dialects.nki.migration.changes import CALL, MEANING, Change, Edit, Place, Weight
+from verifier.dialects.nki.migration.forms import Form, Given, forms
 from verifier.dialects.nki.migration.text import Text, inserted
+from verifier.dialects.nki.migration.visits import Visits
 from verifier.dialects.nki.signatures import lookup
-from verifier.dialects.nki.versions import GENERATIONS, newer, said
+from verifier.dialects.nki.versions import newer, said
 from verifier.dialects.signature import Parameter, Signature
 from verifier.symbolic.roles import Takes
 
@@ -72,84 +74,6 @@ _INSTEAD: Final = {
 }
 
 
-class Given(Struct, frozen=True):
-    """An argument, the parameter it is for, and where it stands; ``keyword`` None: by position."""
-
-    parameter: Parameter
-    value: ast.expr
-    keyword: ast.keyword | None
-    place: int
-
-
-class Form(Struct, frozen=True):
-    """A call as the generation reads it that it is written for."""
-
-    call: ast.Call
-    name: str
-    signature: Signature
-    given: tuple[Given, ...]
-
-    @property
-    def short(self) -> str:
-        return self.name.rpartition(".")[2]
-
-    def value(self, parameter: str) -> ast.expr | None:
-        return next((g.value for g in self.given if g.parameter.name == parameter), None)
-
-
-def bound(call: ast.Call, name: str, signature: Signature, *, loose: bool) -> Form | None:
-    """The call as a signature binds it; None if it does not fit. ``loose``: with keywords that a
-    generation takes and drops, if it is one that does."""
-    positional = signature.positional
-    if len(call.args) > len(positional) or any(isinstance(a, ast.Starred) for a in call.args):
-        return None
-    given = [
-        Given(parameter, value, None, place)
-        for place, (parameter, value) in enumerate(zip(positional, call.args, strict=False))
-    ]
-    known = {parameter.name: parameter for parameter in signature.parameters}
-    for number, keyword in enumerate(call.keywords):
-        if keyword.arg is None:
-            return None
-        short = name.rpartition(".")[2]
-        other = renames.parameter(short, keyword.arg, signature.generation)
-        parameter = known.get(keyword.arg) or known.get(other or "")
-        if parameter is None and signature.open and loose:
-            parameter = Parameter(keyword.arg, "None", True)
-        if (
-            parameter is None
-            and keyword.arg == "dtype"
-            and renames.drops_dtype(signature.generation)
-        ):
-            parameter = Parameter("dtype", "None", True)
-        if parameter is None or any(g.parameter.name == parameter.name for g in given):
-            return None
-        given.append(Given(parameter, keyword.value, keyword, len(call.args) + number))
-    there = {g.parameter.name for g in given}
-    if any(p.default is None and p.name not in there for p in signature.parameters):
-        return None
-    return Form(call, name, signature, tuple(given))
-
-
-def form_of(call: ast.Call, name: str, since: str, to: str) -> Form | None:
-    """How a call is meant: as the generation of the file reads it, else as the latest that can."""
-    upto = GENERATIONS.index(to)
-    others = [g for g in reversed(GENERATIONS[: upto + 1]) if g != since]
-    for loose in (False, True):
-        for generation in (since, *others):
-            signature = lookup(name, generation)
-            if signature is not None:
-                found = bound(call, name, _of(signature, generation), loose=loose)
-                if found is not None:
-                    return found
-    return None
-
-
-def _of(signature: Signature, generation: str) -> Signature:
-    """The signature as that of a generation, not only of the one that has it first."""
-    return Signature(signature.name, generation, signature.parameters, signature.open)
-
-
 def counterpart(form: Form, parameter: str, to: str) -> str | None:
     """The name of a parameter in another generation, or None if it has none."""
     signature = lookup(form.name, to)
@@ -183,32 +107,33 @@ def _only_other(form: Form, parameter: str, signature: Signature) -> str | None:
 Returned = Callable[[Form, Signature], Change | None]
 
 
-def calls(text: Text, since: str, to: str, returned: Returned) -> Iterator[Change]:
+def calls(text: Text, since: str, to: str, visits: Visits, returned: Returned) -> Iterator[Change]:
     """What of every call has to change, inner calls first."""
-    found = [(n, text.name(n.func)) for n in ast.walk(text.tree) if isinstance(n, ast.Call)]
-    found.sort(key=lambda each: (text.end(each[0]), tuple(-x for x in text.start(each[0]))))
-    for call, name in found:
-        signature = None if name is None else lookup(name, to)
-        if name is None or signature is None:
-            continue
-        form = form_of(call, name, since, to)
-        if form is None:
-            continue
-        yield from _arguments(text, form, to)
-        yield from _heeded(text, form, to)
-        if all(given.parameter in signature.parameters for given in form.given) and (
-            form.signature.parameters == signature.parameters
-        ):
-            continue
-        first = signature.parameters[0].name if signature.parameters else ""
-        old = form.signature.names
-        if first.endswith("dst") and first not in old and signature.parameters[0].default is None:
-            change = returned(form, signature)
-            if change is not None:
-                yield change
-        else:
-            yield from _parameters(text, form, signature, to)
-        yield from _defaults(text, form, signature)
+    for form in forms(text, visits, since, to):
+        for change in _changes(text, form, to, visits, returned):
+            yield change if form.written else replace(change, title="", edits=())
+
+
+def _changes(
+    text: Text, form: Form, to: str, visits: Visits, returned: Returned
+) -> Iterator[Change]:
+    signature = lookup(form.name, to)
+    assert signature is not None
+    yield from _arguments(text, form, to)
+    yield from _heeded(text, form, to, visits)
+    if all(given.parameter in signature.parameters for given in form.given) and (
+        form.signature.parameters == signature.parameters
+    ):
+        return
+    first = signature.parameters[0].name if signature.parameters else ""
+    old = form.signature.names
+    if first.endswith("dst") and first not in old and signature.parameters[0].default is None:
+        change = returned(form, signature)
+        if change is not None:
+            yield change
+    else:
+        yield from _parameters(text, form, signature, to)
+    yield from _defaults(text, form, signature)
 
 
 # ----------------------------------------------------------------------------- parameters
@@ -245,7 +170,7 @@ def fitted(form: Form, signature: Signature, to: str, shift: int = 0) -> Fitted:
 
 def _parameters(text: Text, form: Form, signature: Signature, to: str) -> Iterator[Change]:
     fit = fitted(form, signature, to)
-    written = text.written(form.call.func)
+    written = called(text, form)
     for given, new in fit.named:
         assert given.keyword is not None
         yield Change(
@@ -289,7 +214,7 @@ def _renamed(text: Text, keyword: ast.keyword, new: str) -> Edit:
 
 def _lost(text: Text, form: Form, given: Given, to: str) -> Change:
     """A parameter that is gone."""
-    name, written = given.parameter.name, text.written(form.call.func)
+    name, written = given.parameter.name, called(text, form)
     harmless = _without_effect(form, given)
     edits = without(text, form.call, [given]) if harmless else ()
     identity = _identity(text, form) if name == "dtype" else None
@@ -355,7 +280,7 @@ def _moved(
     to: str,
 ) -> Change:
     """Arguments by position that would be for another parameter."""
-    written = text.written(form.call.func)
+    written = called(text, form)
     silent = all(_unnoticed(form, given, new, signature) for given, new in moved)
     first, new = moved[0]
     places = signature.positional
@@ -414,7 +339,7 @@ def _defaults(text: Text, form: Form, signature: Signature) -> Iterator[Change]:
         yield Change(
             MEANING,
             text.span(form.call),
-            f"`{name}` of `{text.written(form.call.func)}` is {before} if it is not given, and "
+            f"`{name}` of `{called(text, form)}` is {before} if it is not given, and "
             f"{after} in {said(signature.generation)}: nobody is told",
             "error",
             _DEFAULTS.get(form.name, ("NKI-M075",)),
@@ -442,35 +367,44 @@ def _written_default(text: Text, default: str) -> str | None:
 def _arguments(text: Text, form: Form, to: str) -> Iterator[Change]:
     """Numbers for members of enumerations, strings for memories (NKI-M031, M061, M062)."""
     for given in form.given:
-        value = given.value
-        if not isinstance(value, ast.Constant):
-            continue
         kind = (given.parameter.default or "").partition(".")[0]
-        number = type(value.value) is int and kind in names.ENUMS
-        if number and newer(to, "0.2"):
-            change = _numbered(text, form, given, kind, to)
+        for value in given.known:
+            change: Change | None = None
+            if type(value) is int and kind in names.ENUMS and newer(to, "0.2"):
+                change = _numbered(text, form, given, value, kind, to)
+            elif isinstance(value, str) and given.parameter.name == "buffer":
+                change = _memory(text, given, value, to)
             if change is not None:
                 yield change
-        elif isinstance(value.value, str) and given.parameter.name == "buffer":
-            module = text.module("language")
-            if value.value in names.BUFFERS and newer(to, "0.3"):
-                new = f"{module}.{value.value}" if module else ""
-                yield Change(
-                    CALL,
-                    text.span(value),
-                    f"`buffer` takes no names of memories since {said('0.3')}",
-                    "warning",
-                    ("NKI-M062",),
-                    (f"write `{new or 'nki.language.' + value.value}`",),
-                    f"write `{new}`" if new else "",
-                    (Edit(text.start(value), text.end(value), new),) if new else (),
-                )
+                break
 
 
-def _numbered(text: Text, form: Form, given: Given, kind: str, to: str) -> Change | None:
-    assert isinstance(given.value, ast.Constant)
-    value = given.value.value
-    assert isinstance(value, int)
+def _memory(text: Text, given: Given, value: str, to: str) -> Change | None:
+    if value not in names.BUFFERS or not newer(to, "0.3"):
+        return None
+    module = text.module("language")
+    new = f"{module}.{value}" if module else ""
+    return Change(
+        CALL,
+        text.span(given.value),
+        f"`buffer` takes no names of memories since {said('0.3')}",
+        "warning",
+        ("NKI-M062",),
+        (f"write `{new or 'nki.language.' + value}`",),
+        *_instead(text, given, new),
+    )
+
+
+def _instead(text: Text, given: Given, new: str) -> tuple[str, tuple[Edit, ...]]:
+    """What is written in place of a literal."""
+    if not new or not isinstance(given.value, ast.Constant):
+        return "", ()
+    return f"write `{new}`", (Edit(text.start(given.value), text.end(given.value), new),)
+
+
+def _numbered(
+    text: Text, form: Form, given: Given, value: int, kind: str, to: str
+) -> Change | None:
     table = _NUMBERED.get(form.signature.generation, {}).get(kind, ())
     member = table[value] if 0 <= value < len(table) else ""
     there = _NUMBERED.get(to, {}).get(kind, ())
@@ -492,23 +426,25 @@ def _numbered(text: Text, form: Form, given: Given, kind: str, to: str) -> Chang
         "error" if silent else "warning",
         ("NKI-M031", "NKI-M061"),
         (f"write `{new}`" if new else f"write a member of `nisa.{kind}`",),
-        f"write `{new}`" if new else "",
-        (Edit(text.start(given.value), text.end(given.value), new),) if new else (),
+        *_instead(text, given, new),
     )
 
 
-def _heeded(text: Text, form: Form, to: str) -> Iterator[Change]:
+def _heeded(text: Text, form: Form, to: str, visits: Visits) -> Iterator[Change]:
     """An engine that was asked for in vain, and is taken at its word (NKI-M098)."""
     instruction = isa.find(form.name)
     given = next((g for g in form.given if g.parameter.name == "engine"), None)
     engines = None if instruction is None else instruction.engines
     if engines is None or given is None or is_default(given):
         return
+    found = visits.at(text.span(form.call), form.name)
+    if found and not any(visit.elsewhere for visit in found):
+        return  # it was run by that one anyhow
     if form.signature.generation in engines.unheeded and to not in engines.unheeded:
         yield Change(
             MEANING,
             text.span(given.keyword or given.value),
-            f"`{text.written(form.call.func)}` runs on the engine that it names in {said(to)}, "
+            f"`{called(text, form)}` runs on the engine that it names in {said(to)}, "
             f"with the limits of that engine; in {said(form.signature.generation)} the name has "
             "no effect: nobody is told",
             "error",
@@ -520,6 +456,12 @@ def _heeded(text: Text, form: Form, to: str) -> Iterator[Change]:
 
 
 # ----------------------------------------------------------------------------- places in a call
+
+
+def called(text: Text, form: Form) -> str:
+    """The function of a call as it is written, and what it is where that does not say so."""
+    written = text.written(form.call.func)
+    return written if text.name(form.call.func) is not None else f"nki.{form.name}"
 
 
 def opening(text: Text, call: ast.Call) -> Place:

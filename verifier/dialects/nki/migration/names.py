@@ -9,9 +9,11 @@ from typing import Final
 from verifier.dialects.nki import names
 from verifier.dialects.nki.migration.changes import NAME, Change, Edit, Weight
 from verifier.dialects.nki.migration.text import Text
+from verifier.dialects.nki.migration.visits import Visits
 from verifier.dialects.nki.signatures import deprecation, generations_with, lookup, removal
 from verifier.dialects.nki.versions import GENERATIONS, newer, said
 from verifier.hardware.dtypes import NAMES as DTYPES
+from verifier.source.ir import Span
 
 _OLD: Final = "neuronxcc"
 
@@ -302,30 +304,41 @@ _KEYWORDS: Final = {"reshape.new_shape": "shape"}
 # ----------------------------------------------------------------------------- NumPy
 
 
-def foreign(text: Text, to: str) -> Iterator[Change]:
+def foreign(text: Text, visits: Visits, to: str) -> Iterator[Change]:
     """Operators and dtypes of NumPy as arguments of the API, which has its own (NKI-M020)."""
-    module = text.module("language")
+    if not newer(to, "0.2"):
+        return
+    told: set[Span] = set()
     for node in ast.walk(text.tree):
         if not isinstance(node, ast.Call) or text.name(node.func) is None:
             continue
         for keyword in (*node.keywords, *(ast.keyword(None, a) for a in node.args)):
             dotted = text.dotted(keyword.value)
             own = None if dotted is None else _own(dotted, keyword.arg)
-            if own is None or not newer(to, "0.2"):
-                continue
-            new = f"{module}.{own}" if module else ""
-            value = keyword.value
-            yield Change(
-                NAME,
-                text.span(value),
-                f"`{text.written(value)}` is no {'dtype' if own in DTYPES else 'operator'} of NKI "
-                "since NKI 0.2",
-                "warning",
-                ("NKI-M020",),
-                (f"write `{new or 'nki.language.' + own}`",),
-                f"write `{new}`" if new else "",
-                (Edit(text.start(value), text.end(value), new),) if new else (),
-            )
+            if own is not None:
+                told.add(text.span(keyword.value))
+                yield _foreign(text, text.span(keyword.value), own, keyword.value)
+    for span, own in visits.foreign():  # under other names
+        if span.path == text.path and span not in told:
+            yield _foreign(text, span, own)
+
+
+def _foreign(text: Text, span: Span, own: str, value: ast.expr | None = None) -> Change:
+    """``value``: what stands there, if it names the operator or dtype itself."""
+    module = text.module("language")
+    new = f"{module}.{own}" if module else ""
+    edit = bool(new) and value is not None
+    written = text.between((span.line, span.column), (span.end_line, span.end_column))
+    return Change(
+        NAME,
+        span,
+        f"`{written}` is no {'dtype' if own in DTYPES else 'operator'} of NKI since NKI 0.2",
+        "warning",
+        ("NKI-M020",),
+        (f"write `{new or 'nki.language.' + own}`",),
+        f"write `{new}`" if edit else "",
+        (Edit((span.line, span.column), (span.end_line, span.end_column), new),) if edit else (),
+    )
 
 
 def _own(dotted: str, keyword: str | None) -> str | None:

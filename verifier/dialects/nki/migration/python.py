@@ -7,10 +7,11 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from verifier.dialects.nki.generation import jit_problem
-from verifier.dialects.nki.migration.calls import Given, without
+from verifier.dialects.nki.migration.calls import without
 from verifier.dialects.nki.migration.changes import CALL, PYTHON, Change, Edit, Weight
-from verifier.dialects.nki.migration.results import Visits, key_of
+from verifier.dialects.nki.migration.forms import Given
 from verifier.dialects.nki.migration.text import Text
+from verifier.dialects.nki.migration.visits import Visits, key_of
 from verifier.dialects.nki.versions import newer
 from verifier.dialects.signature import Parameter
 
@@ -45,7 +46,7 @@ def constructs(text: Text, visits: Visits, since: str, to: str) -> Iterator[Chan
     if newer(to, "0.4") and not newer(since, "0.4"):
         yield from _inductions(text)
     if newer(to, "0.6"):
-        yield from _whiles(text, device)
+        yield from _whiles(text, visits, device)
 
 
 def _jit(text: Text, function: ast.FunctionDef) -> ast.expr | None:
@@ -488,9 +489,10 @@ def _inductions(text: Text) -> Iterator[Change]:
                     )
 
 
-def _whiles(text: Text, device: list[ast.FunctionDef]) -> Iterator[Change]:
+def _whiles(text: Text, visits: Visits, device: list[ast.FunctionDef]) -> Iterator[Change]:
     """``while`` on a register (NKI-M131)."""
-    for function in device:
+    found = {span for span in visits.loops.values() if span.path == text.path}
+    for function in device:  # those that no run has come by
         registers = {
             target.id
             for node in ast.walk(function)
@@ -502,11 +504,13 @@ def _whiles(text: Text, device: list[ast.FunctionDef]) -> Iterator[Change]:
         for node in ast.walk(function):
             if isinstance(node, ast.While) and isinstance(node.test, ast.Name):
                 if node.test.id in registers:
-                    yield Change(
-                        PYTHON,
-                        text.span(node.test),
-                        "`while` on a register is deprecated since NKI 0.6",
-                        "note",
-                        ("NKI-M131",),
-                        ("write `nl.while_loop(init, body)`",),
-                    )
+                    found.add(text.span(node.test))
+    for span in sorted(found, key=lambda each: (each.line, each.column)):
+        yield Change(
+            PYTHON,
+            span,
+            "`while` on a register is deprecated since NKI 0.6",
+            "note",
+            ("NKI-M131",),
+            ("write `nl.while_loop(init, body)`",),
+        )

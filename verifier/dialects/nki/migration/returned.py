@@ -16,18 +16,19 @@ from msgspec import Struct
 from verifier.dialects.nki import isa
 from verifier.dialects.nki.migration.calls import (
     Fitted,
-    Form,
-    Given,
     argument_start,
     arguments,
+    called,
     fitted,
     is_default,
     opening,
     without,
 )
 from verifier.dialects.nki.migration.changes import CALL, Change, Edit
-from verifier.dialects.nki.migration.results import Allocation, Stored, Visits, allocation
+from verifier.dialects.nki.migration.forms import Form, Given
+from verifier.dialects.nki.migration.results import Allocation, allocation
 from verifier.dialects.nki.migration.text import Text, inserted
+from verifier.dialects.nki.migration.visits import Stored, Visits
 from verifier.dialects.nki.signatures import lookup
 from verifier.dialects.nki.versions import said
 from verifier.dialects.signature import Signature
@@ -63,7 +64,7 @@ class Returning(Struct, frozen=True):
     to: str
 
     def __call__(self, form: Form, signature: Signature) -> Change | None:
-        written = self.text.written(form.call.func)
+        written = called(self.text, form)
         edits = self._edits(form, signature) or ()
         return Change(
             CALL,

@@ -21,6 +21,7 @@ class Text:
     changes: list[Change] = field(default_factory=list)
     aliases: dict[str, str] = field(default_factory=dict)
     parents: dict[ast.AST, ast.AST] = field(default_factory=dict)
+    places: dict[Span, ast.expr] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         _, aliases = imported(self.tree)
@@ -60,6 +61,14 @@ class Text:
 
     def span(self, node: ast.expr | ast.stmt | ast.keyword | ast.alias | ast.arg) -> Span:
         return Span(self.path, *self.start(node), *self.end(node))
+
+    def at(self, span: Span) -> ast.expr | None:
+        """The outermost expression at a place, or None."""
+        if not self.places:
+            for node in ast.walk(self.tree):
+                if isinstance(node, ast.expr):
+                    self.places.setdefault(self.span(node), node)
+        return self.places.get(span)
 
     def between(self, start: Place, end: Place) -> str:
         """The text of a region."""

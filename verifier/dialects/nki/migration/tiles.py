@@ -10,9 +10,9 @@ from msgspec import Struct
 
 from verifier.dialects.nki import isa
 from verifier.dialects.nki.migration.changes import CALL, MEANING, PYTHON, Change, Edit
-from verifier.dialects.nki.migration.results import Stored, Visit, Visits
 from verifier.dialects.nki.migration.returned import fresh, stored_at
 from verifier.dialects.nki.migration.text import Text
+from verifier.dialects.nki.migration.visits import Stored, Visit, Visits
 from verifier.dialects.nki.signatures import lookup
 from verifier.dialects.nki.versions import newer
 from verifier.hardware.capabilities import Capability
