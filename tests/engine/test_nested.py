@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from textwrap import dedent
 
 from verifier.engine import analyze_file
 from verifier.report.model import FileRequest, FileResult
@@ -95,3 +96,39 @@ def test_a_definition_that_is_not_reached_is_unknown(tmp_path: Path) -> None:
     (kernel,) = check(tmp_path, text).kernels
     assert kernel.status == "unknown"
     assert any("does not come to this kernel" in r.message for r in kernel.reasons)
+
+
+LAUNCHED = """import torch
+from body import body
+
+def _few(n):
+    return 1 <= n <= 4
+
+def several(kernel, times):
+    def run(x):
+        for _ in range(times):
+            out = kernel(x)
+        return out
+    return run
+
+def drive(x, times):
+    import nki
+    assert _few(times)
+    flat = x.detach().contiguous()
+    return nki.jit(several(body, times))(flat).to(x.device)
+"""
+
+
+def test_a_kernel_may_be_launched_by_a_function_of_another_module(tmp_path: Path) -> None:
+    host = tmp_path / "host.py"
+    host.write_text(LAUNCHED, encoding="utf-8")
+    path = tmp_path / "body.py"
+    body = (
+        MAKER.format(columns=40).partition("    @nki.jit\n")[2].replace("    return kernel\n", "")
+    )
+    text = dedent(body).replace("def kernel", "def body").replace("height", "20")
+    path.write_text(HEAD + text.replace("rows", "60"), encoding="utf-8")
+    result = analyze_file(FileRequest(path=str(host), roots=(str(tmp_path),)))
+    (kernel,) = result.kernels
+    assert (kernel.name, kernel.status) == ("drive.body", "verified"), kernel.reasons
+    assert not result.diagnostics

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
+from pathlib import Path
 from typing import Final
 
 from msgspec import Struct, field
@@ -340,13 +341,14 @@ class _Entry:
         """The outermost function as its module has made it, before any decorator."""
         vm, request = self.vm, self.request
         first = request.definitions[0]
-        globals_ = modules.started(vm, request.module)
+        module = self._module()
+        globals_ = modules.started(vm, module)
         found = self._in_class(first)
         made = vm.memo.get(("made", first.span)) if found is None else found
         if isinstance(made, Function):
             return made
         with modules.before_the_kernel(vm):
-            vm.frames.append(Frame(request.module, globals_.scope.id, 0))
+            vm.frames.append(Frame(module, globals_.scope.id, 0))
             try:
                 name = first.name if request.enclosing else request.name
                 return functions.make_function(vm, first, name)
@@ -355,6 +357,13 @@ class _Entry:
             finally:
                 vm.frames.pop()
 
+    def _module(self) -> Module:
+        """The module of the outermost definition: a kernel may be launched in another than its own."""
+        site = self.request.site
+        if site is None or not self.request.enclosing:
+            return self.request.module
+        return self.vm.project.module(Path(site.path))
+
     def _in_class(self, definition: ir.FunctionDef) -> Function | None:
         """The function in the namespace of the classes around it, None if there is no class."""
         vm, request = self.vm, self.request
@@ -362,7 +371,7 @@ class _Entry:
         if len(outer) < 2 or definition.name == outer[0]:
             return None
         with suppress(Ended):
-            value = modules.global_value(vm, request.module, outer[0])
+            value = modules.global_value(vm, self._module(), outer[0])
             for name in outer[1:]:
                 if not isinstance(value, Class):
                     break

@@ -144,7 +144,7 @@ class ParameterKind(TensorKind):
         an object of the user's, which has more.
         """
         help = meant(name, known)
-        if vm.catching or not help:
+        if vm.catching or vm.awaited is not None or not help:
             return
         text = f"a tensor has no attribute `{name}`"
         vm.check("no-attribute", E.FALSE, span, text, text, help=help)

@@ -84,7 +84,9 @@ class TensorKind(Kind[VM]):
 
     def attribute(self, vm: VM, value: Any, name: str, span: Span) -> object:
         view = self._view(vm, value, span)
-        if vm.catching and not name.startswith("_"):  # who asks whether it is there is told
+        if (
+            vm.catching and vm.awaited is None and not name.startswith("_")
+        ):  # who asks whether it is there is told
             there = vm.dialect.view_names(vm)
             if there is not None and name not in there:
                 return UNBOUND
@@ -95,6 +97,8 @@ class TensorKind(Kind[VM]):
         return UNBOUND if known is not None and name not in known else TensorMethod(view, name)
 
     def no_attribute(self, vm: VM, value: Any, name: str, span: Span) -> object:
+        if vm.awaited is not None:  # on the way to the kernel it is an array of a framework
+            return vm.unfollowed(f"`.{name}` of an array outside of kernels is not followed", span)
         known = vm.dialect.view_names() or frozenset()
         text = f"{self.describe(vm, value)} has no attribute `{name}`"
         return vm.absent(AttributeError, text, span, name, known)
