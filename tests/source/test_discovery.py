@@ -130,6 +130,35 @@ def test_decorated_and_wrapped_is_listed_once(plant: Plant, tmp_path: Path) -> N
     ]
 
 
+def test_kernels_of_other_modules_are_kernels_there_too(plant: Plant, tmp_path: Path) -> None:
+    """What makes one is said in its own module; an API's other decorators leave it what it is."""
+    project = plant(
+        {
+            "stage.py": "import nki\n@nki.compiler.skip_some\n@nki.jit\ndef stage(x): return x\n",
+            "host.py": """\
+            from stage import stage as run
+
+            def simulated(kernel):
+                def inner(*args):
+                    import nki as n
+                    return n.simulate(kernel)(*args)
+                return inner
+
+            def measured(kernel, x):
+                from nki import benchmark
+                return benchmark(warmup=2)(kernel)(x)
+
+            def drive(x):
+                import nki as n
+                measured(run, x)
+                return n.simulate(run)(x), simulated(run)(x)
+            """,
+        }
+    )
+    found = discover(project, [project.module(tmp_path / n) for n in ("stage.py", "host.py")])
+    assert [(e.name, e.how.value) for e in found] == [("stage", "decorator")]
+
+
 def test_unknown_functions_are_not_wrapped(plant: Plant, tmp_path: Path) -> None:
     text = """\
     import nki

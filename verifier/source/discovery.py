@@ -469,7 +469,7 @@ class _Visitor:
         changing = [
             decorator
             for decorator, wrapper in zip(decorators[first:], wrappers[first:], strict=True)
-            if wrapper is None or wrapper.changes
+            if (self._names.changes(decorator, scopes) if wrapper is None else wrapper.changes)
         ]
         if not changing:
             return None

@@ -358,13 +358,27 @@ class Names(Struct):
         found = self.function(node, scopes)
         if found is None:
             return None
-        decorated = bool(found[1].node.decorator_list)
-        return Target(*found, changed=decorated and not self._is_kernel(found[1], scopes))
+        names, inside = self._there(found[0], scopes)
+        decorators = found[1].node.decorator_list
+        return Target(*found, changed=any(names.changes(each, inside) for each in decorators))
 
-    def _is_kernel(self, function: Local, scopes: list[Scope]) -> bool:
-        """Whether the decorators of a function make it a kernel, and nothing else."""
-        made = [self.wrapper(each, scopes) for each in function.node.decorator_list]
-        return all(wrapper is not None and not wrapper.changes for wrapper in made)
+    def _there(self, module: Module, scopes: list[Scope]) -> tuple[Names, list[Scope]]:
+        """What names mean where a function is defined that ``function`` has found."""
+        if module is self.module:
+            return self, scopes
+        names = self._of_other(module)
+        return names, [names.globals]
+
+    def changes(self, decorator: ast.expr, scopes: list[Scope]) -> bool:
+        """Whether a decorator makes something else of a function than a kernel.
+
+        Those of kernel APIs do not.
+        """
+        wrapper = self.wrapper(decorator, scopes)
+        if wrapper is not None:
+            return wrapper.changes
+        made = decorator.func if isinstance(decorator, ast.Call) else decorator
+        return self.dotted(made, scopes) is None
 
     def _launches(self, node: ast.expr, scopes: list[Scope], depth: int) -> bool:
         """Whether an expression is a kernel already, and no longer the function of one."""
@@ -372,8 +386,13 @@ class Names(Struct):
             meaning = meaning_of(node.id, scopes)
             if isinstance(meaning, Alias):
                 return self._launches(meaning.value, scopes, depth + 1)
-            decorators = meaning.node.decorator_list if isinstance(meaning, Local) else []
-            return any(self.wrapper(each, scopes) is not None for each in decorators)
+        if isinstance(node, (ast.Name, ast.Attribute)):
+            found = self.function(node, scopes)
+            if found is None:
+                return False
+            names, inside = self._there(found[0], scopes)
+            decorators = found[1].node.decorator_list
+            return any(names.wrapper(each, inside) is not None for each in decorators)
         return isinstance(node, ast.Call) and next(self.launched(node, scopes), None) is not None
 
     def _changed(self, node: ast.Call, scopes: list[Scope], depth: int) -> Target | None:
