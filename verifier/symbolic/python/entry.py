@@ -358,7 +358,7 @@ class _Entry:
                 vm.frames.pop()
 
     def _module(self) -> Module:
-        """The module of the outermost definition: a kernel may be launched in another than its own."""
+        """The module of the outermost definition: kernels may be launched in other modules."""
         site = self.request.site
         if site is None or not self.request.enclosing:
             return self.request.module
