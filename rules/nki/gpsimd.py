@@ -305,21 +305,23 @@ def _topk(op: Operation, target: Target) -> Iterator[Check]:
             "idx_dst",
             E.and_(
                 E.eq(values.partitions, indices.partitions),
+                E.TRUE if src is None else E.eq(src.partitions, values.partitions),
                 kit.same_shape(values.shape, indices.shape),
                 E.truth(values.rank == 2),
                 kit.divisible(values.partitions, target.core_partitions),
             ),
             "val_dst and idx_dst have one shape of partitions and k elements, with a multiple of "
-            f"{target.core_partitions} partitions",
-            "val_dst and idx_dst do not go together",
+            f"{target.core_partitions} partitions, those of src",
+            "val_dst, idx_dst and src do not go together",
             "TPK02",
             values=(
                 ("partitions of val_dst", values.partitions),
                 ("val_dst free size", values.free),
                 ("partitions of idx_dst", indices.partitions),
                 ("idx_dst free size", indices.free),
+                *(() if src is None else (("partitions of src", src.partitions),)),
             ),
-            about=("val_dst", "idx_dst"),
+            about=("val_dst", "idx_dst", "src"),
         )
     among, found = kit.value_limit(op, "n"), kit.free_limit(op, "val_dst")
     if number is not None and values is not None and among is not None and found is not None:

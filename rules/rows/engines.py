@@ -373,6 +373,19 @@ REDUCTIONS: Final = (
         _ONE + _SUM_OF.format("sums", "{{divide||multiply}}", "a_t", "1") + COPIED,
         api="0.5",
     ),
+    _row(
+        "operator-kind",
+        "T09",
+        _ONE + _SUM_OF.format("sums", "{{abs_max||maximum}}", "a_t", "1") + COPIED,
+        api="0.6",
+        target="trn3",
+    ),
+    _row(
+        "operator-kind",
+        "T09",
+        _ONE + _SUM_OF.format("sums", "{{mean||max}}", "a_t", "1") + COPIED,
+        api="0.3",
+    ),
     Row(
         "loop-carried-dependence",
         "LP02",

@@ -35,11 +35,11 @@ def _row(
 
 _SHARED: Final = """\
 #bare
-both = nl.ndarray((2, 96, 40), dtype=nl.float32, buffer=nl.shared_hbm)
-t = nl.ndarray((96, 40), dtype=nl.float32, buffer=nl.sbuf)
+both = nl.ndarray((2, 48, 40), dtype=nl.float32, buffer=nl.shared_hbm)
+t = nl.ndarray((48, 40), dtype=nl.float32, buffer=nl.sbuf)
 core, cores = nl.program_id(0), nl.num_programs(0)
 assert cores == 2
-nisa.dma_copy(dst=t, src=a)
+nisa.dma_copy(dst=t, src=a[48 * core : 48 * core + 48])
 nisa.dma_copy(dst=both[{own}], src=t)
 {barrier}
 nisa.dma_copy(dst=t, src=both[{other}])
@@ -50,7 +50,7 @@ _BARRIER: Final = "nisa.core_barrier(data=both, cores=(0, 1))"
 
 def _shared(fact: str, own: str, barrier: str, other: str, api: str) -> Row:
     body = _SHARED.format(own=own, barrier=barrier, other=other)
-    return Row("loop-carried-dependence", fact, INPUT, "float32[2, 96, 40]", body, api, cores=2)
+    return Row("loop-carried-dependence", fact, INPUT, "float32[2, 48, 40]", body, api, cores=2)
 
 
 _DYNAMIC: Final = (

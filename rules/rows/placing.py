@@ -332,6 +332,17 @@ ROWS: Final = (
         "trn3",
         x="x: {{bfloat16||float8_e4m3fn_x4}}[96, 40], y: float32[96, 40]",
     ),
+    _row(
+        "dma-dtype",
+        "D12",
+        "#bare\n"
+        "p = nl.ndarray((96, 40), dtype=nl.{{float8_e5m2_x4||bfloat16}}, buffer=nl.sbuf)\n"
+        "nisa.dma_compute(dst=p, srcs=[x, x], reduce_op=nl.add)\n"
+        "nisa.dma_copy(dst=out, src=y)",
+        "0.6",
+        "trn3",
+        x="x: bfloat16[96, 40], y: float32[96, 40]",
+    ),
     # ---------------------------------------------------------------------------- types
     _row(
         "bitwise-dtype",

@@ -193,6 +193,8 @@ ELEMENTWISE: Final = (
         "trn1",
     ),
     _row("operator-kind", "TTN03", _both("op=nl.{{rsqrt||power}}"), _AB, "0.4"),
+    _row("operator-kind", "TTN03", _both("op=nl.{{divide||subtract}}"), _AB, "0.3"),
+    _row("operator-kind", "TTN03", _both("op=nl.{{bypass||maximum}}"), _AB, "0.6"),
     _row(
         "engine-choice", "TTN04", _both("op=nl.power, engine=nisa.engine.{{vector||gpsimd}}"), _AB
     ),
@@ -284,6 +286,22 @@ ELEMENTWISE: Final = (
         _AB,
         "0.5",
         "trn3",
+    ),
+    _row(
+        "operator-kind",
+        "STT04",
+        _FUSED.format("dst=r", "a_t", "multiply", "2.0", "b_t").replace(
+            "op1=nl.add", "op1=nl.{{rsqrt||minimum}}"
+        ),
+        _AB,
+        "0.6",
+    ),
+    _row(
+        "operator-arguments",
+        "TSC09",
+        _FUSED.format("dst=r", "a_t", "abs", "{{2.0||0.0}}", "b_t"),
+        _AB,
+        "0.5",
     ),
     _row(
         "free-size-mismatch",

@@ -592,6 +592,15 @@ GATHERS: Final = (
         "gather-shape",
         "TPK02",
         made("v", "96, 8", "bfloat16")
+        + made("n", "96, 8", "uint32")
+        + "nisa.topk(val_dst=v, idx_dst=n, src=b_t[0:{{80||96}}], n=640)",
+        "a: float32[96, 40], b: bfloat16[96, 40]",
+        "0.6",
+    ),
+    beside(
+        "gather-shape",
+        "TPK02",
+        made("v", "96, 8", "bfloat16")
         + made("n", "96, {{2, 4||8}}", "uint32")
         + "nisa.topk(val_dst=v, idx_dst=n, src=b_t, n=640)",
         "a: float32[96, 40], b: bfloat16[96, 40]",

@@ -288,8 +288,25 @@ register(
 )
 
 
+def _summed(op: Operation) -> Iterator[Check]:
+    """What a DMA folds it computes with, as float32."""
+    for role, view in (*op.writes, *op.reads):
+        yield check(
+            op,
+            role,
+            E.not_(view.dtype.among(kit.PACKED)),
+            f"{role} is not packed (it is {kit.dtype_words(view.dtype)})",
+            "DMA cannot compute with packed x4 elements",
+            "D12",
+            help=("quantize with nisa.quantize_mx what was computed",),
+        )
+
+
 def _dma_dtype(op: Operation, target: Target) -> Iterator[Check]:
     (read, *_), instruction = kit.described(op).footprint.reads, kit.described(op)
+    if not kinds.moves(instruction):
+        yield from _summed(op)
+        return
     dst, src = op.view("dst"), op.view(read.role)
     if dst is None or src is None or kit.made_as_needed(op):
         return
@@ -365,7 +382,9 @@ register(
         ),
         facts=("D04", "D12", "DTR03"),
         on=On.OPERATION,
-        concerns=lambda i: Trait.DMA in i.traits and kinds.moves(i) and not kinds.exchanges(i),
+        concerns=lambda i: (
+            Trait.DMA in i.traits and bool(i.footprint.reads) and not kinds.exchanges(i)
+        ),
         check=_dma_dtype,
         sources=("NKI DMA overview", "NKI migration guide 0.3, dge_mode type matching"),
         failing=_DMA_DTYPE.failing,

@@ -133,7 +133,8 @@ def _operand_of(op: Operation, step: Step) -> Iterator[Check]:
             about=(),
         )
     named = kit.operator_name(op.value(step.operator))
-    if step.alone and not unary and named is not None and kit.is_absent(op, step.operand):
+    two = not unary and named not in (None, "bypass")
+    if step.alone and two and kit.is_absent(op, step.operand):
         yield check(
             op,
             step.operator,

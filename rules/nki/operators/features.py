@@ -41,9 +41,10 @@ def _target_feature(op: Operation, target: Target) -> Iterator[Check]:
             yield _has_option(op, role.name, target, *role.needs)
     if instruction.role("bias") is not None:
         yield from _bias(op, target)
+    told = instruction.needs is not None and not target.has(instruction.needs[0])
     for name, operand in op.operands.items():
         view = operand.value
-        if isinstance(view, View) and instruction.computes and instruction.needs is None:
+        if isinstance(view, View) and instruction.computes and not told:
             packed = view.dtype.among(kit.PACKED)
             if not target.has(Capability.MX_MATMUL) and packed is not E.FALSE:
                 what = view.dtype.name or "its dtype"

@@ -13,9 +13,11 @@ from verifier.dialects.nki.isa.families import (
 from verifier.dialects.nki.isa.operators import (
     ARITHMETIC,
     BINARY,
+    BYPASS,
     INVERSION,
     ON_BITS,
     UNARY,
+    UNLISTED,
     admits,
 )
 from verifier.dialects.nki.isa.shared import (
@@ -159,7 +161,7 @@ TENSOR_TENSOR: Final = Instruction(
         operator("op"),
     ),
     engines=Engines(_of_two_tiles, engines("gpsimd vector"), "NKI-TTN08", computes=_two_tiles_on),
-    operators=(admits("op", BINARY, "NKI-TTN03", bits="NKI-TTN05"),),
+    operators=(admits("op", BINARY, "NKI-TTN03", bits="NKI-TTN05", gone=UNLISTED),),
     one_psum_input=OnePort("data1", "data2", "NKI-TTN02"),
     indirection=indirect("dst data1", "data1", engines="gpsimd vector"),
     footprint=Footprint(reads=(streamed("data1"), streamed("data2")), writes=written("dst")),
@@ -206,7 +208,7 @@ TENSOR_SCALAR: Final = Instruction(
         computes=_numbers_on,
     ),
     operators=both_operators(
-        BINARY | UNARY | INVERSION,
+        BINARY | UNARY | INVERSION | BYPASS,
         "NKI-T14",
         newer="NKI-TSC10",
         bits="NKI-TSC05",
@@ -253,12 +255,16 @@ SCALAR_TENSOR_TENSOR: Final = Instruction(
         tile("operand1", on_chip("NKI-BUF09"), shape=Streams("dst", "NKI-STT01")),
     ),
     engines=Engines(Engine.VECTOR),
-    operators=both_operators(ARITHMETIC | UNARY, "NKI-STT04"),
+    operators=(
+        admits("op0", ARITHMETIC | UNARY | BYPASS, "NKI-STT04", gone=UNLISTED),
+        admits("op1", ARITHMETIC, "NKI-STT04", "NKI-TTN03", gone=UNLISTED),
+    ),
     one_psum_input=OnePort("data", "operand1", "NKI-STT03"),
     footprint=Footprint(
         reads=(streamed("data"), per_lane("operand0"), streamed("operand1")), writes=written("dst")
     ),
     result=Like(("data",)),
+    chain=Chain((Step("op0", "operand0", "reverse0", alone="NKI-TSC09", never_with="0.4"),)),
 )
 
 TENSOR_COPY: Final = Instruction(

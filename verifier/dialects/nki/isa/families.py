@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from verifier.dialects.nki.isa.operators import admits, newer_unary
+from verifier.dialects.nki.isa.operators import UNLISTED, admits, newer_unary
 from verifier.dialects.nki.isa.shared import (
     LOADS,
     REDUCES,
@@ -116,7 +116,7 @@ def both_operators(
     """``op0`` and ``op1`` are of one kind; ``newer``: the fact that names those that came later."""
     needs = newer_unary(newer) if newer else None
     return tuple(
-        admits(role, admitted, *facts, needs=needs, bits=bits, unmixed=unmixed)
+        admits(role, admitted, *facts, needs=needs, bits=bits, unmixed=unmixed, gone=UNLISTED)
         for role in ("op0", "op1")
     )
 

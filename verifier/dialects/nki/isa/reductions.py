@@ -12,9 +12,11 @@ from verifier.dialects.nki.isa.families import (
 )
 from verifier.dialects.nki.isa.operators import (
     ARITHMETIC,
+    BYPASS,
     FOLDS,
     REDUCERS,
     UNARY,
+    UNLISTED,
     admits,
     newer_unary,
 )
@@ -84,7 +86,7 @@ TENSOR_REDUCE: Final = Instruction(
         tile("data", on_chip("NKI-BUF11")),
     ),
     engines=Engines(Engine.VECTOR),
-    operators=(admits("op", REDUCERS, "NKI-RED04", "NKI-T09", bits="NKI-RED05"),),
+    operators=(admits("op", REDUCERS, "NKI-RED04", "NKI-T09", bits="NKI-RED05", gone=UNLISTED),),
     indirection=indirect("dst data", "data"),
     footprint=Footprint(reads=(folded_over("data", "axis"),), writes=written("dst")),
     result=Reduced("data"),
@@ -126,7 +128,13 @@ TENSOR_SCALAR_REDUCE: Final = Instruction(
     ),
     engines=Engines(Engine.VECTOR),
     operators=(
-        admits("op0", ARITHMETIC | UNARY, "NKI-TSR01", needs=newer_unary("NKI-TSR07")),
+        admits(
+            "op0",
+            ARITHMETIC | UNARY | BYPASS,
+            "NKI-TSR01",
+            needs=newer_unary("NKI-TSR07"),
+            gone=UNLISTED,
+        ),
         admits("reduce_op", FOLDS, "NKI-TSR03", "NKI-M095", gone={"subtract": "0.4"}),
     ),
     commands=Commands(words("load_reduce reduce reset_reduce"), "NKI-TSR06", "reduce_init"),
@@ -177,7 +185,7 @@ TENSOR_SCALAR_CUMULATIVE: Final = Instruction(
     ),
     engines=Engines(Engine.VECTOR),
     operators=(
-        admits("op0", ARITHMETIC | UNARY, "NKI-TCU01"),
+        admits("op0", ARITHMETIC | UNARY | BYPASS, "NKI-TCU01", gone=UNLISTED),
         admits("op1", FOLDS, "NKI-TCU01"),
     ),
     commands=Commands(words("load_reduce reduce reset_reduce"), "NKI-TCU04", "imm1"),
@@ -187,6 +195,7 @@ TENSOR_SCALAR_CUMULATIVE: Final = Instruction(
         writes=written("dst"),
         accumulators=sums_of_vector("src", to="dst", operator="op1"),
     ),
+    chain=Chain((Step("op0", "imm0", "", alone="NKI-TSC09", never_with="0.4"),)),
 )
 
 TENSOR_TENSOR_SCAN: Final = Instruction(
