@@ -175,6 +175,11 @@ CALLS: Final = (
         "nisa.tensor_copy(dst=u, src=t, dtype=nl.float32)",
         "nisa.tensor_copy(dst=u, src=t)",
     ),
+    _old(
+        "M003",
+        "w = nisa.tensor_copy(t, dtype=nl.bfloat16)",
+        "nisa.tensor_copy(dst=u, src=t)",
+    ),
     _old("M004", "w = nl.load(x, mask=i < 90)", "w = nl.load(x[0:90])"),
     _old(
         "M007",
@@ -406,6 +411,15 @@ MEANINGS: Final = (
         "nisa.tensor_reduce(dst=s, op=nl.add, data=w, axis=1)",
         "0.3",
     ),
+    _body(
+        "M055",
+        "0.2",
+        "w = t.reshape((96, 8, 80))\nfold, axis = nisa.tensor_reduce, 1\n"
+        "s = nl.ndarray((96, 8), dtype=nl.float32, buffer=nl.sbuf)\nfold(s, nl.add, w, axis)",
+        "w = t.reshape((96, 8, 80))\nfold, axis = nisa.tensor_reduce, 2\n"
+        "s = nl.ndarray((96, 8), dtype=nl.float32, buffer=nl.sbuf)\nfold(s, nl.add, w, axis)",
+        "0.3",
+    ),
     _old(
         "M033",
         "w = nisa.range_select(on_true_tile=t, comp_op0=nl.less, comp_op1=nl.less, bound0=u, "
@@ -468,6 +482,22 @@ PYTHON: Final = (
         "0.2",
         "w = nl.ndarray((96, 8), dtype=nl.int32, buffer=nl.sbuf)\nnisa.memset(w, 3.0)",
         "w = nl.ndarray((96, 8), dtype=nl.int32, buffer=nl.sbuf)\nnisa.memset(w, 3)",
+    ),
+    _body(
+        "M054",
+        "0.2",
+        "w = nl.ndarray((96, 8), dtype=nl.int32, buffer=nl.sbuf)\nfill, n = nisa.memset, 3.0\n"
+        "fill(w, n)",
+        "w = nl.ndarray((96, 8), dtype=nl.int32, buffer=nl.sbuf)\nfill, n = nisa.memset, 3\n"
+        "fill(w, n)",
+    ),
+    _body(
+        "M060",
+        "0.2",
+        "def made(where):\n    return nl.ndarray((96, 640), nl.float32, where)\n"
+        "w = made(nl.hbm)\nnisa.dma_copy(dst=w, src=x)\nreturn w",
+        "def made(where):\n    return nl.ndarray((96, 640), nl.float32, where)\n"
+        "w = made(nl.shared_hbm)\nv = made(nl.hbm)\nnisa.dma_copy(dst=w, src=x)\nreturn w",
     ),
     _body(
         "M060",
@@ -552,5 +582,11 @@ PYTHON: Final = (
         "def counted(n):\n    while n:\n        nisa.register_move(n, 0)\n"
         "make = nisa.register_alloc\ncounted(make(3))",
         "def counted(n):\n    while n:\n        n -= 1\ncounted(3)",
+    ),
+    _body(
+        "M131",
+        "0.5",
+        "rs = [nisa.register_alloc(3)]\nwhile rs[0]:\n    nisa.register_move(rs[0], 0)",
+        "rs = [nisa.register_alloc(3)]\nwhile len(rs) > 1:\n    rs.pop()",
     ),
 )

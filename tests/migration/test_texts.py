@@ -111,6 +111,7 @@ def turned(x):
 RUNS = (
     ("blocks.py", "product", ("a=fp32[64,384]", "b=fp32[384,320]")),
     ("results.py", "scaled", ("x=bf16[200,96]", "w=fp32[200,3]")),
+    ("results.py", "ranked", ("x=fp32[72,96]",)),
 )
 
 
@@ -130,6 +131,24 @@ def test_what_was_written_computes_the_same_bits(
     assert before.dtype == after.dtype
     assert np.isfinite(before.astype(np.float32)).all()
     assert (before == after).all()
+
+
+@pytest.mark.parametrize(("given", "rules"), [("True", ["migrate-python"]), ("False", [])])
+def test_kernels_are_judged_under_their_contracts(
+    given: str, rules: list[str], tmp_path: Path
+) -> None:
+    """What a contract excludes needs no change."""
+    path = tmp_path / "returned.py"
+    path.write_text(
+        "import nki\nimport nki.isa as nisa\nimport nki.language as nl\n\n\n"
+        f"# tilelint: contract (x: fp32[40, 96], private: {given})\n"
+        "@nki.jit\ndef k(x, private):\n"
+        "    made = nl.hbm if private else nl.shared_hbm\n"
+        "    out = nl.ndarray(x.shape, x.dtype, made)\n"
+        "    nisa.dma_copy(dst=out, src=x)\n    return out\n",
+        encoding="utf-8",
+    )
+    assert [d.rule for d in found(path, api="0.2").diagnostics] == rules
 
 
 def test_zeros_that_a_loop_may_leave_are_reported_and_left(tmp_path: Path) -> None:

@@ -166,7 +166,7 @@ class _Migration(Struct, frozen=True):
         dialect = NkiDialect(heard)
         try:
             run = interpreted(self.project, dialect, target, since, job, solver.decide, end, within)
-            visits.hear(heard)
+            visits.hear(heard, [view for _, views, _ in run.trace.returns for view in views])
             with clock.until(Share.DECIDE):
                 visits.add(run.trace.operations, target, _holds(run, solver))
         finally:
@@ -242,20 +242,22 @@ def _only_there(
     """
     known = {(d.rule, d.span) for d in before}
     messages = {(d.span, d.message) for d in before}
-    gone = [d.span for d in later if d.rule == REMOVED_RULE]
+    other: list[Span | report.Span] = [d.span for d in later if d.rule == REMOVED_RULE]
+    other += [change.span for change in told if change.weight == "error"]
     for diagnostic in later:
         own = _OF_MIGRATION.get(diagnostic.rule)
+        certain = diagnostic.verdict == "always" and not diagnostic.part
         if own is not None:
             new = (diagnostic.span, diagnostic.message) not in messages
-            if new and not any(_tells(change, diagnostic) for change in told):
+            if (new or certain) and not any(_tells(change, diagnostic) for change in told):
                 yield _as_a_change(own, diagnostic)
             continue
         if diagnostic.rule == report.PRECONDITION or diagnostic.verdict == "unknown":
             continue
         new = (diagnostic.rule, diagnostic.span) not in known
-        certain = diagnostic.verdict == "always" and not diagnostic.part
-        # what there is no longer breaks no rule, and one finding for one place will do
-        void = any(_share_lines(span, diagnostic.span) for span in gone)
+        # what there is no longer breaks no rule, nor does what is not meant, and one finding for
+        # one place will do
+        void = any(_share_lines(span, diagnostic.span) for span in other)
         void = void or any(_place(change.span) == _place(diagnostic.span) for change in told)
         if (new or certain) and not void:
             yield replace(diagnostic, part=False)

@@ -5,7 +5,7 @@ import nki.isa as nisa
 import nki.language as nl
 
 
-@nki.jit(platform_target="trn2")
+@nki.jit(mode="auto", platform_target="trn2")
 def moved(x, y):
     assert x.shape == (96, 200) and x.dtype == nl.bfloat16
     assert y.shape == (96, 200) and y.dtype == nl.bfloat16

@@ -45,7 +45,7 @@ _MOVED: Final = {
     "isa.tensor_copy_predicated": ("NKI-M018",),
 }
 #: facts of parameters that are gone or have another name
-_GONE: Final = {
+GONE: Final = {
     "dtype": ("NKI-N03", "NKI-M003"),
     "mask": ("NKI-N03", "NKI-M004"),
     "dst_rmw_op": ("NKI-M052",),
@@ -65,7 +65,7 @@ _DEFAULTS: Final = {
     "language.num_programs": ("NKI-M071",),
 }
 #: what to write instead of a keyword that has no counterpart
-_INSTEAD: Final = {
+INSTEAD: Final = {
     "mask": "clamp the slices instead: `t[0:min(size, limit)]`",
     "dtype": "the result has the dtype of `dst`: allocate `dst` with the wanted dtype",
     "dst_rmw_op": "fold with `nisa.dma_compute`",
@@ -226,14 +226,14 @@ def _lost(text: Text, form: Form, given: Given, to: str) -> Change:
         f"`{written}` has no parameter `{name}` in {said(to)}",
         "warning",
         ("NKI-M076",) if form.name == "language.shared_constant" else _gone_of(name),
-        (_INSTEAD[name],) if name in _INSTEAD else (),
+        (INSTEAD[name],) if name in INSTEAD else (),
         "" if not edits else _REMOVE.format(name) if identity is None else "write the function",
         edits,
     )
 
 
 def _gone_of(parameter: str) -> tuple[str, ...]:
-    return _GONE.get(parameter, ("NKI-N02",))
+    return GONE.get(parameter, ("NKI-N02",))
 
 
 _REMOVE: Final = "remove `{}=`, which has no effect"

@@ -9,7 +9,7 @@ from typing import Final
 from verifier.dialects.nki.generation import jit_problem
 from verifier.dialects.nki.migration.calls import without
 from verifier.dialects.nki.migration.changes import CALL, PYTHON, Change, Edit, Weight
-from verifier.dialects.nki.migration.forms import Given
+from verifier.dialects.nki.migration.forms import Given, forms
 from verifier.dialects.nki.migration.text import Text
 from verifier.dialects.nki.migration.visits import Visits, key_of
 from verifier.dialects.nki.versions import newer
@@ -32,8 +32,8 @@ def constructs(text: Text, visits: Visits, since: str, to: str) -> Iterator[Chan
         yield from _identities(text, device)
         yield from _listed(text, kernels)
         if not newer(since, "0.3"):
-            yield from _outputs(text, kernels)
-            yield from _fills(text, visits)
+            yield from _outputs(text, visits, kernels)
+            yield from _fills(text, visits, since, to)
     if newer(to, "0.2"):
         yield from _dictionaries(text, device)
         yield from _launches(text, kernels, to)
@@ -306,9 +306,10 @@ def _listed(text: Text, kernels: list[ast.FunctionDef]) -> Iterator[Change]:
                 )
 
 
-def _outputs(text: Text, kernels: list[ast.FunctionDef]) -> Iterator[Change]:
+def _outputs(text: Text, visits: Visits, kernels: list[ast.FunctionDef]) -> Iterator[Change]:
     """Results of kernels that are in private memory (NKI-M060)."""
-    for function in kernels:
+    found = {span: "what is allocated" for span in visits.private if span.path == text.path}
+    for function in kernels:  # those that no run has come by
         returned = {
             name.id
             for node in ast.walk(function)
@@ -320,42 +321,44 @@ def _outputs(text: Text, kernels: list[ast.FunctionDef]) -> Iterator[Change]:
             if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Call):
                 continue
             (target, *more) = node.targets
-            call = node.value
             if more or not isinstance(target, ast.Name) or target.id not in returned:
                 continue
-            for keyword in call.keywords:
-                value, name = keyword.value, text.name(keyword.value)
-                if keyword.arg != "buffer" or name not in ("language.hbm", "language.private_hbm"):
-                    continue
-                module = text.module("language")
-                new = f"{module}.shared_hbm" if module else ""
-                yield Change(
-                    PYTHON,
-                    text.span(value),
-                    f"`{target.id}` is returned, and results are in `shared_hbm` since NKI 0.3",
-                    "warning",
-                    ("NKI-M060",),
-                    (f"write `{new or 'nl.shared_hbm'}`",),
-                    f"write `{new}`" if new else "",
-                    (Edit(text.start(value), text.end(value), new),) if new else (),
-                )
+            for keyword in node.value.keywords:
+                if keyword.arg == "buffer" and text.name(keyword.value) in _PRIVATE:
+                    found[text.span(keyword.value)] = f"`{target.id}`"
+    for span, what in found.items():
+        value, module = text.at(span), text.module("language")
+        new = f"{module}.shared_hbm" if module else ""
+        edit = bool(new) and value is not None and text.name(value) in _PRIVATE
+        start, end = (span.line, span.column), (span.end_line, span.end_column)
+        yield Change(
+            PYTHON,
+            span,
+            f"{what} is returned, and results are in `shared_hbm` since NKI 0.3",
+            "warning",
+            ("NKI-M060",),
+            (f"write `{new or 'nl.shared_hbm'}`",),
+            f"write `{new}`" if edit else "",
+            (Edit(start, end, new),) if edit else (),
+        )
 
 
-def _fills(text: Text, visits: Visits) -> Iterator[Change]:
+_PRIVATE: Final = ("language.hbm", "language.private_hbm")
+
+
+def _fills(text: Text, visits: Visits, since: str, to: str) -> Iterator[Change]:
     """Floats that tiles of integers are filled with (NKI-M054)."""
-    for node in ast.walk(text.tree):
-        if not isinstance(node, ast.Call) or text.name(node.func) != "isa.memset":
+    for form in forms(text, visits, since, to):
+        found = visits.at(text.span(form.call), "isa.memset")
+        given = next((each for each in form.given if each.parameter.name == "value"), None)
+        if form.name != "isa.memset" or given is None or not found:
             continue
-        found = visits.at(text.span(node), "isa.memset")
-        value = next((k.value for k in node.keywords if k.arg == "value"), None)
-        if value is None and len(node.args) > 1:
-            value = node.args[1]
-        if not found or not all(each.integers for each in found):
+        numbers = [number for number in given.known if isinstance(number, float)]
+        if not numbers or not all(each.integers for each in found):
             continue
-        number = value.value if isinstance(value, ast.Constant) else None
-        if value is None or not isinstance(number, float):
-            continue
+        number, value = numbers[0], given.value
         whole = str(int(number)) if number.is_integer() else ""
+        edit = bool(whole) and isinstance(value, ast.Constant)
         yield Change(
             PYTHON,
             text.span(value),
@@ -363,8 +366,8 @@ def _fills(text: Text, visits: Visits) -> Iterator[Change]:
             "warning",
             ("NKI-M054",),
             (f"write `{whole}`" if whole else "write an integer",),
-            f"write `{whole}`" if whole else "",
-            (Edit(text.start(value), text.end(value), whole),) if whole else (),
+            f"write `{whole}`" if edit else "",
+            (Edit(text.start(value), text.end(value), whole),) if edit else (),
         )
 
 

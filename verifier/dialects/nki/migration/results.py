@@ -32,7 +32,11 @@ def allocation(text: Text, visits: Visits, form: Form) -> Allocation | None:
 
 
 def _shape(text: Text, form: Form, recipe: Recipe) -> str | None:
-    roles = {role for size in recipe.shape for role, _ in size} | {recipe.like} - {""}
+    if recipe.asked:
+        asked = form.value("shape")
+        return text.rendered(asked) if asked is not None and _pure(text, asked) else None
+    axes = [size for size in recipe.shape if not isinstance(size, int)]
+    roles = {role for size in axes for role, _ in size} | {recipe.like} - {""}
     texts: dict[str, str] = {}
     for role in roles:
         argument = form.value(role)
@@ -42,7 +46,9 @@ def _shape(text: Text, form: Form, recipe: Recipe) -> str | None:
     if recipe.like:
         return f"{texts[recipe.like]}.shape"
     sizes = [
-        " * ".join(f"{texts[role]}.shape[{axis}]" for role, axis in size) or "1"
+        str(size)
+        if isinstance(size, int)
+        else " * ".join(f"{texts[role]}.shape[{axis}]" for role, axis in size)
         for size in recipe.shape
     ]
     return f"({', '.join(sizes)}{',' if len(sizes) == 1 else ''})"
@@ -73,7 +79,7 @@ def _whole(text: Text, argument: ast.expr) -> str:
 #: what does nothing but name, and may be written twice
 _PURE = (
     *(ast.Name, ast.Attribute, ast.Subscript, ast.Slice, ast.Tuple, ast.Constant, ast.keyword),
-    *(ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop, ast.expr_context),
+    *(ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop, ast.expr_context, ast.List),
 )
 
 

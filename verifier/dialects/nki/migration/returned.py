@@ -15,6 +15,8 @@ from msgspec import Struct
 
 from verifier.dialects.nki import isa
 from verifier.dialects.nki.migration.calls import (
+    GONE,
+    INSTEAD,
     Fitted,
     argument_start,
     arguments,
@@ -66,14 +68,19 @@ class Returning(Struct, frozen=True):
     def __call__(self, form: Form, signature: Signature) -> Change | None:
         written = called(self.text, form)
         edits = self._edits(form, signature) or ()
+        gone = [given.parameter.name for given in form.given if given.parameter.name in GONE]
         return Change(
             CALL,
             self.text.span(form.call),
             f"`{written}` returns its result no longer: `{signature.names[0]}` comes first in "
             f"{said(self.to)}",
             "warning",
-            (*_FACTS, _OF.get(form.name, "NKI-M017")),
-            (_HELP,),
+            (
+                *_FACTS,
+                _OF.get(form.name, "NKI-M017"),
+                *(f for name in gone for f in GONE[name][1:]),
+            ),
+            (_HELP, *(INSTEAD[name] for name in gone if name in INSTEAD)),
             f"give `{written}` its destination" if edits else "",
             edits,
         )
@@ -260,7 +267,7 @@ class Returning(Struct, frozen=True):
 
 def _given_up(lost: Given) -> bool:
     """Whether a call may go without an argument that has no counterpart: it is in the tile."""
-    return lost.parameter.name == "dtype" or is_default(lost)
+    return lost.parameter.name in ("dtype", "shape") or is_default(lost)
 
 
 def _target(statement: ast.stmt, call: ast.Call) -> ast.Name | ast.Subscript | None:

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from verifier.dialects.nki import isa
 from verifier.dialects.nki.migration.changes import CALL, MEANING, PYTHON, Change, Edit
+from verifier.dialects.nki.migration.forms import forms
 from verifier.dialects.nki.migration.returned import fresh, stored_at
 from verifier.dialects.nki.migration.text import Text
 from verifier.dialects.nki.migration.visits import Stored, Visit, Visits
@@ -103,16 +104,16 @@ class Tiles(Struct, frozen=True):
 
     def axes(self) -> Iterator[Change]:
         """``axis=1`` of a reduction could be the last axis up to 0.2 (NKI-M055)."""
-        for node in ast.walk(self.text.tree):
-            if not isinstance(node, ast.Call) or self.text.name(node.func) != "isa.tensor_reduce":
+        for form in forms(self.text, self.visits, "0.2", self.to):
+            given = next((each for each in form.given if each.parameter.name == "axis"), None)
+            if form.name != "isa.tensor_reduce" or given is None or 1 not in given.known:
                 continue
-            visits = self.visits.at(self.text.span(node))
+            visits = self.visits.at(self.text.span(form.call), form.name)
             ranks = {v.ranks.get("data", 0) for v in visits}
-            axis = next((k.value for k in node.keywords if k.arg == "axis"), None)
-            axis = node.args[3] if axis is None and len(node.args) > 3 else axis
-            one = isinstance(axis, ast.Constant) and axis.value == 1
-            if axis is None or not one or not ranks or min(ranks) < 3:
+            if not ranks or max(ranks) < 3:
                 continue
+            axis = given.value
+            only = form.written and isinstance(axis, ast.Constant)
             meant = len(ranks) == 1 and all(v.of_last for v in visits)
             last = max(ranks) - 1 if meant else 0
             yield Change(
@@ -122,8 +123,10 @@ class Tiles(Struct, frozen=True):
                 "error",
                 ("NKI-M055",),
                 (f"write `axis={last or -1}`" + (", if the last axis is meant" * (not last)),),
-                f"write `axis={last}`" if last else "",
-                (Edit(self.text.start(axis), self.text.end(axis), str(last)),) if last else (),
+                f"write `axis={last}`" if last and only else "",
+                (Edit(self.text.start(axis), self.text.end(axis), str(last)),)
+                if last and only
+                else (),
             )
 
     def functions(self) -> Iterator[Change]:

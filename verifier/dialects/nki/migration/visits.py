@@ -7,12 +7,13 @@ symbol for each size of the operands: what it answers is in terms of the argumen
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from verifier.dialects.nki.heard import Heard
+from verifier.dialects.nki.results import Shaped
 from verifier.hardware import dtypes as dt
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
@@ -27,8 +28,8 @@ from verifier.symbolic.views.common import product
 
 #: the place of something in a file: path, first and last line and column
 Key = tuple[str, int, int, int, int]
-#: a size: of an axis of an argument, or the product of several
-Size = tuple[tuple[str, int], ...]
+#: a size: a number, or that of an axis of an argument, or the product of several
+Size = int | tuple[tuple[str, int], ...]
 #: whether a condition holds whenever an operation is come by
 Holds = Callable[[Bool, Operation], bool]
 
@@ -36,8 +37,9 @@ Holds = Callable[[Bool, Operation], bool]
 class Recipe(Struct, frozen=True):
     """What a call returned, in terms of its arguments.
 
-    ``shape``: sizes of axes, 1 for none; ``like``: the argument that it has the whole shape of;
-    ``dtype``: the argument that it has the dtype of, or ``named``: the dtype.
+    ``shape``: sizes of axes, a number for none; ``like``: the argument that it has the whole shape
+    of; ``asked``: whether an argument is its shape; ``dtype``: the argument that it has the dtype
+    of, or ``named``: the dtype.
     """
 
     shape: tuple[Size, ...]
@@ -45,6 +47,7 @@ class Recipe(Struct, frozen=True):
     dtype: str
     named: str
     buffer: Buffer
+    asked: bool = False
 
 
 class Stored(Struct, frozen=True):
@@ -115,9 +118,15 @@ class Visits(Struct):
     given: dict[Key, list[object]] = field(default_factory=dict)
     #: the conditions of loops that go on while a register says so
     loops: dict[Key, Span] = field(default_factory=dict)
+    #: what says that a result is in private memory
+    private: set[Span] = field(default_factory=set)
 
-    def hear(self, heard: Heard) -> None:
-        """What a run has come by."""
+    def hear(self, heard: Heard, returns: Iterable[View]) -> None:
+        """What a run has come by, and what it returned."""
+        for view in returns:
+            span = view.storage.argument_spans.get("buffer")
+            if span is not None and view.storage.buffer is Buffer.HBM:
+                self.private.add(span)
         for name, call in heard.calls:
             said = Said(
                 name,
@@ -341,7 +350,11 @@ class _Visitor(Struct, frozen=True):
             operands[role] = operand
         reader = _Reader(self.operation.api, self.target)
         made = instruction.result.of(reader, operands, self.operation.span)
-        return None if made is None else self._told(made, sizes, dtypes, shapes)
+        if made is None:
+            return None
+        if isinstance(instruction.result, Shaped):
+            return Recipe((), "", "", made.dtype.name or "", made.buffer, asked=True)
+        return self._told(made, sizes, dtypes, shapes)
 
     def _symbol(
         self, role: str, axis: int, size: Expr, merged: dict[Expr, Expr], merge: bool
@@ -367,12 +380,14 @@ class _Visitor(Struct, frozen=True):
                 for size in own[first:last]:
                     total = total * size
                 known.setdefault(total, tuple((role, k) for k in range(first, last)))
+        plain = (o.value for o in self.operation.operands.values() if o.given and o.view is None)
+        numbers = [value for value in plain if not isinstance(value, Enumerator)]
         shape: list[Size] = []
         for size in made.shape:
-            if size.is_const and size.const == 1:
-                shape.append(())
-            elif size in known:
+            if size in known:
                 shape.append(known[size])
+            elif size.is_const and (size.const == 1 or not numbers):  # the instruction's own
+                shape.append(size.const)
             else:
                 return None
         result = self.operation.view("dst")
