@@ -269,6 +269,8 @@ class Discharger:
             for part in conjuncts(a.condition)
             if (symbol := _listing(part)) is not None
         )
+        #: the trip counts of loops, by what says which trips there are
+        self._trips = {loop.within: loop.trips for o in run.trace.operations for loop in o.loops}
         #: which programs there are
         self._there = tuple(
             a.condition for a in run.trace.assumptions if a.kind is AssumptionKind.GRID
@@ -566,8 +568,9 @@ class Discharger:
 
     def _never_runs(self, condition: Bool, obligation: Obligation) -> bool:
         """Whether a loop around an obligation has no iteration then: it fails where it matters."""
-        facts = (*self.admitted, condition)
-        return any(self.solver.follows(facts, E.le(n, 0)) for n in obligation.trips)
+        given = (self._trips[f] for f in obligation.check.given if f in self._trips)
+        idle = E.or_(*(E.le(trips, 0) for trips in (*obligation.trips, *given)))
+        return self.solver.check(Query((*self.admitted, condition), idle)).proved
 
     def _unshown(self, obligation: Obligation) -> str:
         """Why a failure that no size can mend may come of a rank that nothing suggests.
