@@ -82,7 +82,7 @@ class Tiles(Struct, frozen=True):
             start, end = self.text.start(node.func), self.text.end(node.func)
             always = all(each.always for each in found)  # else they are the result of no product
             help_ = "" if always else ", and see to it that the loop runs once at least"
-            fixed = module is not None and always and not self._left()
+            fixed = module is not None and always and not self._left(found)
             yield Change(
                 PYTHON,
                 self.text.span(node),
@@ -96,10 +96,18 @@ class Tiles(Struct, frozen=True):
                 (Edit(start, end, f"{module}.ndarray"),) if fixed else (),
             )
 
-    def _left(self) -> bool:
+    def _left(self, found: list[Visit]) -> bool:
         """Whether a product stays as it is written: what it adds to needs its zeros then."""
+        left = [
+            c.span
+            for c in self.text.changes
+            if c.rule == CALL and "NKI-M016" in c.facts and not c.edits
+        ]
         return any(
-            c.rule == CALL and "NKI-M016" in c.facts and not c.edits for c in self.text.changes
+            span.path == one.path and span.line <= one.end_line and one.line <= span.end_line
+            for visit in found
+            for one in visit.writers
+            for span in left
         )
 
     def axes(self) -> Iterator[Change]:

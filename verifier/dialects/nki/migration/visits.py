@@ -87,6 +87,8 @@ class Visit(Struct, frozen=True):
     summed: bool = False
     #: such a product comes whatever the inputs are
     always: bool = False
+    #: where all that is written to such a tile is written
+    writers: tuple[Span, ...] = ()
     #: what it writes holds integers
     integers: bool = False
     #: what it reads is one column of a tensor of two axes
@@ -218,6 +220,7 @@ class _Visitor(Struct, frozen=True):
             {role: view.buffer for role, view in views.items()},
             operation.name == "language.zeros" and self.summed(),
             operation.name == "language.zeros" and self.summed(always=True),
+            self.others() if operation.name == "language.zeros" else (),
             self.integers(),
             operation.name == "language.load" and self.column(),
             operation.name == "isa.tensor_reduce" and self.of_last(),
@@ -296,6 +299,12 @@ class _Visitor(Struct, frozen=True):
         if source is None or source.rank != len(source.frame) or source.rank != 2:
             return False
         return source.shape[1].is_const and source.shape[1].const == 1
+
+    def others(self) -> tuple[Span, ...]:
+        """Where else something is written to what it writes to."""
+        tile = self.operation.view("dst")
+        found = [] if tile is None else self.writers.get(id(tile.storage), [])
+        return tuple(each.span for each in found if each is not self.operation)
 
     def summed(self, *, always: bool = False) -> bool:
         """Whether a matmul adds to all of a tile in PSUM; in every run that makes it, if asked."""
