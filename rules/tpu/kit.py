@@ -17,6 +17,7 @@ from verifier.layouts import strides as layouts
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.checks import Check, Note
+from verifier.symbolic.effects import ALWAYS
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.instruction import Instruction, Trait
 from verifier.symbolic.lanes import AXES, LocalTensor, Quad, SystemTensor, Touch
@@ -57,6 +58,19 @@ def loaded(op: Operation) -> SystemTensor | None:
     reads = [touch.tensor for touch in op.touches if touch.reads]
     tensor = reads[0] if len(reads) == 1 else None
     return tensor if isinstance(tensor, SystemTensor) else None
+
+
+def leaves_out(op: Operation) -> bool:
+    """Whether a call does not use one of the tensors that its function has a use for."""
+    used = {touch.role for touch in op.touches}
+    footprint = described(op).footprint
+    return any(
+        role.name not in used
+        and not footprint.writes_of(role.name)
+        and all(read.when is not ALWAYS for read in reads)
+        for role in described(op).roles
+        if role.placed is not None and (reads := footprint.reads_of(role.name))
+    )
 
 
 def local_of(op: Operation, *roles: str) -> LocalTensor | None:

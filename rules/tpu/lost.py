@@ -25,6 +25,7 @@ from rules.tpu.unused import unused
 from verifier.dialects.names import OKK
 from verifier.hardware.chips import Chip
 from verifier.rulebase import Monitor, On, Rule, register
+from verifier.symbolic import expr as E
 from verifier.symbolic.checks import Check
 from verifier.symbolic.memory.events import Stretch
 from verifier.symbolic.trace import Trace
@@ -36,6 +37,9 @@ def lost_results(trace: Trace, chip: Chip) -> Iterable[Check]:
         return
     results = Results(trace, chip)
     by_place: dict[object, list[Check | None]] = {}
+    # what would have been read after an error is open
+    for_nothing = list(unused(trace, results)) if trace.completes and not trace.dies else []
+    never = {check.span for check in for_nothing if check.predicate is E.FALSE}
     for write in results.made:
         again = not write.loops
         by_place.setdefault(write.span, []).append(next(results.lost(write, again=again), None))
@@ -44,10 +48,10 @@ def lost_results(trace: Trace, chip: Chip) -> Iterable[Check]:
         # idle; not those that the next one fills again, up to the last
         lost = [check for check in found if check is not None]
         if len(lost) == len(found) or (found[:-1] == lost and all(map(_by_itself, lost))):
-            yield from lost
+            # (not when the next round overwrites what is for nothing in each)
+            yield from (c for c in lost if c.predicate is E.FALSE or c.span not in never)
+    yield from for_nothing
     yield from last_alone(results)
-    if trace.completes and not trace.dies:  # what would have been read after the error is open
-        yield from unused(trace, results)
     yield from rounds.astray(trace, chip)
 
 

@@ -30,7 +30,7 @@ def unread_results(trace: Trace) -> Iterator[Check]:
         operations = sorted(trace.operations, key=lambda op: op.order)
         ended = [] if lost else list(unfinished(operations, flow, stores, judged))
         yield from map(_last_lost, ended)
-        judged -= {id(each.adds) for each in ended}
+        judged -= {id(op) for op in (*lost, *(each.adds for each in ended))}
         yield from map(_begun_anew, restarted(operations, flow, judged))
 
 

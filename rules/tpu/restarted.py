@@ -64,9 +64,12 @@ class Restarted(Struct, frozen=True):
 def restarted(
     operations: Sequence[Operation], places: Places, judged: set[int]
 ) -> Iterator[Restarted]:
-    """One for each operation whose result may be lost in that way."""
-    within = [op for op in operations if op.loops and id(op) in judged]
-    sums = [op for op in within if places.adds(op)]
+    """One for each operation whose result may be lost in that way.
+
+    ``judged``: what makes something of something; constants overwrite, too.
+    """
+    within = [op for op in operations if op.loops]
+    sums = [op for op in within if id(op) in judged and places.adds(op)]
     graph = Graph(operations, places.finds)
     for lost in (op for op in operations if id(op) in judged):
         for again in within:

@@ -32,8 +32,12 @@ def unused(trace: Trace, results: Results, *, run: bool = False) -> Iterator[Che
     operations = flow.in_order(trace)
     stores = {id(op) for op in operations if _is_seen(op)}
     # (an operand may be loaded for calls that do not use it, as a bias)
-    computed = {id(read.operation) for read in results.table.reads}
-    made = {id(w.operation): w for w in results.made if id(w.operation) in computed}
+    idle = any(map(kit.leaves_out, operations))
+    made = {
+        id(write.operation): write
+        for write in results.made
+        if kit.loaded(write.operation) is None or not (idle or _once_more(write, results.table))
+    }
     if not any(_stores(op) for op in operations):  # that is told of the kernel
         return
 
@@ -52,7 +56,8 @@ def unused(trace: Trace, results: Results, *, run: bool = False) -> Iterator[Che
     for found in ended:
         yield _last_lost(made[id(found.adds)], found)
     writes = {id(write.operation): write for write in results.table.writes}
-    every = {id(write.operation) for write in results.made} - {id(each.adds) for each in ended}
+    every = {id(write.operation) for write in results.made}
+    every -= {id(op) for op in (*lost, *(each.adds for each in ended))}
     for each in () if run else restarted(operations, flow_, every):
         yield _begun_anew(writes[id(each.lost)], writes[id(each.again)], each)
 
@@ -80,7 +85,11 @@ class _Flow:
         results = self._results
         if self._replaced(write, read):
             return False
-        before = flow.earlier(write, read, 0, results.unordered(write.operation, read.operation))
+        last = self._filled(read)
+        # what fills it in a round of its own leaves nothing of earlier ones
+        kept = 0 if last is None or results.repeats(write, last) else len(last.loops)
+        beside = results.unordered(write.operation, read.operation)
+        before = flow.earlier(write, read, kept, beside)
         return any(not results.apart(read, each) for each in before)
 
     def _filled(self, read: Use) -> Use | None:
@@ -189,6 +198,20 @@ def _by_operation(uses: Iterable[Use]) -> dict[int, list[Use]]:
     for use in uses:
         out.setdefault(id(use.operation), []).append(use)
     return out
+
+
+def _once_more(write: Use, table: flow.Uses) -> bool:
+    """Whether a load that is done once brings what another one brings: what is loaded ahead may be
+    loaded again behind the last round."""
+    mine = kit.loaded(write.operation)
+    others = (kit.loaded(w.operation) for w in table.writes if w.operation is not write.operation)
+    return (
+        mine is not None
+        and all(E.le(loop.trips, 1) is E.TRUE for loop in write.loops)
+        and any(
+            other is not None and other.address.storage is mine.address.storage for other in others
+        )
+    )
 
 
 def _stores(op: Operation) -> bool:

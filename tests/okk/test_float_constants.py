@@ -81,18 +81,21 @@ def test_every_function_takes_them(function: Instruction, tmp_path: Path) -> Non
 @pytest.mark.parametrize("number", COMPUTED)
 @pytest.mark.parametrize(
     "call",
-    ["okk.bdc_add_C(4096, 0, {}, shape, None, None)", "okk.bdc_32bit_set_C(4096, {}, shape, None)"],
+    [
+        "okk.bdc_add_C(4096, 0, {}, shape, None, None)",
+        "okk.bdc_32bit_set_C(4096, {}, shape, None)\n"
+        "    okk.bdc_add(4096, 4096, 0, shape, None, None, None)",
+    ],
 )
 def test_right_for_all_inputs_and_in_runs(call: str, number: str, tmp_path: Path) -> None:
-    sets = "set_C" in call
-    constant = f"okk.x32.fp32({number})" if sets else number
+    constant = f"okk.x32.fp32({number})" if "set_C" in call else number
     text = KERNEL.format(bounds="1 <= W <= 200", call=call.format(constant))
     (kernel,) = check(tmp_path, text).kernels
     assert kernel.status == "verified"
 
     x, y = drawn(3, 1, 5, 1, 7), np.zeros((1, 5, 1, 7), np.float32)
     run = simulate(f"{tmp_path / 'kernel.py'}::tried", "bm1684")
-    expected = np.float32(COMPUTED[number]) + (0 * x if sets else x)
+    expected = np.float32(COMPUTED[number]) + x
     assert np.array_equal(run(7, True, x, y), expected)
 
 

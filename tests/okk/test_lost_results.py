@@ -36,6 +36,24 @@ for c in range(0, w, 200):
     okk.bdc_neg(8192, 0, part, None, None)
 okk.gdma_32bit_cpy_L2S(y, 8192, okk.dim4(1, 20, 1, {}), None, None)"""
 
+_TAILS = """\
+for r in range(0, w, 64):
+    part = okk.dim4(1, min(64, w - r), 1, 14)
+    okk.gdma_32bit_cpy_S2L(0, z + r * 56, part, None, None)
+    okk.bdc_add_C(512, 0, 3.0, part, None, None)
+    okk.bdc_add_C(256, 512, 1.0, part, None, None)
+    okk.gdma_32bit_cpy_L2S(y + r * 56, {}, part, None, None)"""
+_SUMS = """\
+okk.bdc_32bit_set_C(256, okk.x32.fp32(0.0), s, None)
+for i in range(n):
+    if {}:
+        okk.bdc_32bit_set_C(256, okk.x32.fp32(0.0), s, None)
+    okk.gdma_32bit_cpy_S2L(0, z + i * 1512, s, None, None)
+    okk.bdc_add(256, 256, 0, s, None, None, None)
+    if {}:
+        okk.gdma_32bit_cpy_L2S(y + i // 3 * 1512, 256, s, None, None)"""
+_USED = "okk.gdma_32bit_cpy_L2S(x, 0, s, None, None)"
+
 _LOST, _TWICE = {"okk-lost-result"}, {"okk-written-twice"}
 
 
@@ -70,7 +88,17 @@ _LOST, _TWICE = {"okk-lost-result"}, {"okk-written-twice"}
         ([_IN.format(65536, "x", "image"), _CONV.format("1")], set()),
         ([_PART.format("1")], _LOST),
         # of the rounds before the last one something may be left there
-        ([_PART.format("min(w, 150)")], set()),
+        ([_USED, _PART.format("min(w, 150)")], set()),
+        # what is loaded and not used, unless it may be meant for a call that leaves it out
+        ([_IN.format(1024, "z", "s"), _STORE.format(0, "s")], _LOST),
+        ([_IN.format(1024, "x", "s"), _STORE.format(0, "s")], set()),
+        # overwritten in the next round, whatever size that has
+        ([_USED, _TAILS.format(512)], _LOST),
+        ([_USED, _TAILS.format(256)], set()),
+        # a sum that is cleared in each round, in each group, and before the end of a group
+        ([_USED, _SUMS.format("i >= 0", "i == n - 1")], _LOST),
+        ([_USED, _SUMS.format("i % 3 == 0", "i % 3 == 2 or i == n - 1")], set()),
+        ([_USED, _SUMS.format("i % 3 == 1", "i % 3 == 2 or i == n - 1")], _LOST),
         # stored over by others, by the same, and in one case only
         (
             [_NEG.format(1024, 0, "s"), _STORE.format(0, "s"), _STORE.format(1024, "s")],

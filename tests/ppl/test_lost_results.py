@@ -44,6 +44,9 @@ def _text(body: str) -> str:
 _LOST = [
     # a sum that is cleared in each round
     _loop(_LOAD.format("i"), _SUM, "pl.tiu.zero(total)"),
+    _loop("if i % 2 == 1:", "x", _LOAD.format("i"), _SUM).replace(
+        "    x", "        pl.tiu.zero(total)"
+    ),
     # in a straight line
     _LOAD.format(0) + "pl.tiu.fmul(total, a, 2.0)\npl.tiu.zero(total)",
     _LOAD.format(0) + _LOAD.format(1) + _SUM,
