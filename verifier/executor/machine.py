@@ -639,7 +639,10 @@ class ConcreteMachine(Numbering):
         own, life = made.life, target.life
         if own is None or life is None or own is life:
             return
-        life.first = min(life.first, own.first)
+        # what the tile held before may be what the result is made of, in place
+        until = (e.last for e in self.lives if e is not life and e.storage is life.storage)
+        in_place = life.storage.placed and own.first in until
+        life.first = min(life.first, own.first + in_place)
         made.life = life
         at = next(k for k in reversed(range(len(self.lives))) if self.lives[k] is own)
         del self.lives[at]

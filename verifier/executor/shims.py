@@ -304,7 +304,7 @@ def _loop(ref: ApiRef, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     if result.bounds is not None:
         bounds = result.bounds
         for i in range(integer(bounds.start), integer(bounds.stop), integer(bounds.step) or 1):
-            body(i)
+            result.returned(body(i))
         return None
     start = named.get("init", plain[0] if plain else None)
     register = start if isinstance(start, RegisterProxy) else RegisterProxy(int(start or 0))

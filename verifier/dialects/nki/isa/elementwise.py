@@ -13,8 +13,8 @@ from verifier.dialects.nki.isa.families import (
 from verifier.dialects.nki.isa.operators import (
     ARITHMETIC,
     BINARY,
-    BYPASS,
     INVERSION,
+    OF_NUMBERS,
     ON_BITS,
     UNARY,
     UNLISTED,
@@ -208,7 +208,7 @@ TENSOR_SCALAR: Final = Instruction(
         computes=_numbers_on,
     ),
     operators=both_operators(
-        BINARY | UNARY | INVERSION | BYPASS,
+        BINARY | UNARY | INVERSION | OF_NUMBERS,
         "NKI-T14",
         newer="NKI-TSC10",
         bits="NKI-TSC05",
@@ -256,7 +256,7 @@ SCALAR_TENSOR_TENSOR: Final = Instruction(
     ),
     engines=Engines(Engine.VECTOR),
     operators=(
-        admits("op0", ARITHMETIC | UNARY | BYPASS, "NKI-STT04", gone=UNLISTED),
+        admits("op0", ARITHMETIC | UNARY | OF_NUMBERS, "NKI-STT04", gone=UNLISTED),
         admits("op1", ARITHMETIC, "NKI-STT04", "NKI-TTN03", gone=UNLISTED),
     ),
     one_psum_input=OnePort("data", "operand1", "NKI-STT03"),

@@ -14,10 +14,10 @@ ARITHMETIC: Final = words(
     "add subtract multiply maximum minimum equal not_equal greater_equal greater less_equal less "
     "logical_and logical_or logical_xor power abs_max abs_min divide mod average"
 )
-#: functions of NumPy that Beta 1 was given as well; no table lists them (NKI-L42, NKI-L43)
-UNLISTED: Final = dict.fromkeys(words("divide mod average"), "0.2")
-#: of instructions that compute with numbers: this one leaves their step out
-BYPASS: Final = words("bypass")
+#: what Beta 1 took as well: functions of NumPy, and what its own table had (NKI-L42, NKI-L43)
+UNLISTED: Final = dict.fromkeys(words("divide mod average logical_not"), "0.2")
+#: of instructions that compute with numbers: a step that is left out, and one of Beta 1
+OF_NUMBERS: Final = words("bypass logical_not")
 UNARY: Final = words("abs square relu rsqrt reciprocal")
 INVERSION: Final = words("invert")
 _BINARY_ON_BITS: Final = words("bitwise_and bitwise_or bitwise_xor left_shift right_shift")

@@ -12,8 +12,8 @@ from verifier.dialects.nki.isa.families import (
 )
 from verifier.dialects.nki.isa.operators import (
     ARITHMETIC,
-    BYPASS,
     FOLDS,
+    OF_NUMBERS,
     REDUCERS,
     UNARY,
     UNLISTED,
@@ -130,7 +130,7 @@ TENSOR_SCALAR_REDUCE: Final = Instruction(
     operators=(
         admits(
             "op0",
-            ARITHMETIC | UNARY | BYPASS,
+            ARITHMETIC | UNARY | OF_NUMBERS,
             "NKI-TSR01",
             needs=newer_unary("NKI-TSR07"),
             gone=UNLISTED,
@@ -185,7 +185,7 @@ TENSOR_SCALAR_CUMULATIVE: Final = Instruction(
     ),
     engines=Engines(Engine.VECTOR),
     operators=(
-        admits("op0", ARITHMETIC | UNARY | BYPASS, "NKI-TCU01", gone=UNLISTED),
+        admits("op0", ARITHMETIC | UNARY | OF_NUMBERS, "NKI-TCU01", gone=UNLISTED),
         admits("op1", FOLDS, "NKI-TCU01"),
     ),
     commands=Commands(words("load_reduce reduce reset_reduce"), "NKI-TCU04", "imm1"),
