@@ -328,7 +328,7 @@ class _Basic(Struct):
                 BOUNDS_RULE,
                 order,
                 self.span,
-                pretty(order) if order is not FALSE else f"{operand(start)} < {operand(stop)}",
+                _order_text(start, stop, order),
                 f"slice of dimension {dim} of `{self.view.name}` is empty",
                 facts=("NKI-X06", *self.facts),
                 values=(("start", start), ("stop", stop)),
@@ -339,6 +339,11 @@ class _Basic(Struct):
 def _split(condition: Bool) -> Bool:
     """The condition with minima and maxima opened, where that settles parts of it."""
     return E.and_(*conjuncts(condition))
+
+
+def _order_text(start: Expr, stop: Expr, order: Bool) -> str:
+    text = pretty(order) if order is not FALSE else f"{operand(start)} < {operand(stop)}"
+    return "start < stop" if "..." in text else text  # of which the numbers are told
 
 
 def _bounds_text(start: Expr, low: Bool, upper: str) -> str:
