@@ -140,6 +140,19 @@ ROWS: Final = (
         target="trn3",
     ),
     _row(
+        "mx-matmul-shape",
+        "MMX08",
+        "acc = nl.ndarray((40, {{1025||512}}), dtype=nl.float32, "
+        "buffer=nl.psum)\nm = nl.ndarray((64, {{1025||512}}), dtype=nl.float8_e4m3fn_x4, "
+        "buffer=nl.sbuf)\nnisa.memset(dst=m, value=0)\n"
+        "e = nl.ndarray((64, {{1025||512}}), dtype=nl.uint8, buffer=nl.sbuf)\n"
+        "nisa.memset(dst=e, value=0)\n"
+        "nisa.nc_matmul_mx(dst=acc, stationary=m[:, 0:40], moving=m, stationary_scale=e[:, 0:40], "
+        "moving_scale=e)",
+        target="trn3",
+        api="0.4",
+    ),
+    _row(
         "mx-scale-start",
         "MMX11",
         "acc = nl.ndarray((40, 72), dtype=nl.float32, buffer=nl.psum)\n"

@@ -67,6 +67,8 @@ class Generation(Struct, frozen=True, kw_only=True):
     multiplies_ocp: bool = False
     #: scales have a type of their own, and are not bytes alone
     scales_typed: bool = False
+    #: a product of packed elements takes as many columns as the hardware does, not a bank of PSUM
+    multiplies_wide: bool = False
 
     def at_least(self, name: str) -> bool:
         """Whether it is that generation or a later one; every one is at least ``""``."""

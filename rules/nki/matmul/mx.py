@@ -170,10 +170,12 @@ def _mx_rows(op: Operation, role: str, view: View, target: Target) -> Iterator[C
 
 
 def _mx_columns(op: Operation, moving: View, target: Target) -> Iterator[Check]:
-    """As many as the array takes; the guide promises fewer than the reference."""
+    """As many as the array takes; the guide, and references before 0.5, promise fewer (M117)."""
     dst = op.view("dst")
-    narrow, wide = target.moving_free_max, target.moving_free_max_bf16
     bank = target.psum_bank_singles
+    narrow, wide = bank, 2 * bank
+    if op.generation.multiplies_wide:
+        narrow, wide = target.moving_free_max, target.moving_free_max_bf16
     fits = E.le(moving.free, narrow)
     if dst is not None and wide > narrow:
         fits = E.or_(fits, E.and_(dst.dtype.among(kit.BF16), E.le(moving.free, wide)))

@@ -40,6 +40,7 @@ def _generation(name: str) -> Generation:
         fits_transfers=before_0_3,  # NKI-B27, NKI-DCP02, NKI-D04
         multiplies_ocp=newer(name, "0.4"),  # NKI-H84, NKI-M104
         scales_typed=newer(name, "0.5"),  # NKI-MMX04, NKI-M116
+        multiplies_wide=newer(name, "0.5"),  # NKI-MMX08, NKI-M117
     )
 
 
