@@ -7,7 +7,7 @@ from textwrap import dedent
 
 import pytest
 
-from verifier.source.discovery import discover, kernels
+from verifier.source.discovery import discover, kernels, scan
 from verifier.source.project import Project
 
 _HEAD = """\
@@ -102,3 +102,15 @@ def test_a_file_alone_shows_no_caller(tmp_path: Path) -> None:
     path.write_text(_HEAD + dedent(_HELPER))
     project = Project([tmp_path])
     assert [entry.name for entry in kernels(project, project.module(path))] == ["doubled"]
+
+
+def test_what_no_kernel_comes_to_is_said_to_be_launched_by_nothing(tmp_path: Path) -> None:
+    """`step` is for the device; whether it is run there is not known."""
+    step = "def step(x):\n    nisa.memset(x, 0)\n    doubled(x, x)\n"
+    path = tmp_path / "a.py"
+    for more, judged, idle in ((_KERNEL, ["doubled"], ["step"]), ("", [], ["doubled", "step"])):
+        path.write_text(_HEAD + _HELPER + more + step)
+        project = Project([tmp_path])
+        scanned = scan(project, project.module(path))
+        assert [helper.entry.name for helper in scanned.helpers] == judged
+        assert [entry.name for entry in scanned.unreached] == idle

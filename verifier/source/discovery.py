@@ -134,11 +134,9 @@ def scan(
     wrapped = {unit for each in visitors for unit in each.made}
     sites = [site for each in visitors for site in each.sites(functions)]
     called = helpers(decorated, wrapped, sites)
-    judged_there = [
-        Helper(e, called[_unit(e)])
-        for e in visitor.decorated
-        if not e.nested and e.name not in named and _unit(e) in called
-    ]
+    helping = [e for e in visitor.decorated if not e.nested and e.name not in named]
+    judged_there = [Helper(e, callers) for e in helping if (callers := called.get(_unit(e)))]
+    idle = [unit for e in helping if (unit := _unit(e)) in called and not called[unit]]
     entries = [
         e
         for e in found.values()
@@ -152,7 +150,7 @@ def scan(
     # what another file names may be called there
     elsewhere = {unit for _, names in mentioned for unit in names}
     come_to = reached(decorated | wrapped | elsewhere | asked.keys(), sites)
-    rest = functions.keys() - come_to
+    rest = (functions.keys() - come_to).union(idle)
     unreached = [_entry(module, functions[unit], dialect, How.UNREACHED) for unit in rest]
     device = {name for site in sites if site.device for name in (site.caller[1], site.within)}
     known |= {e.name for e in found.values()}

@@ -34,7 +34,7 @@ def helpers(
     decorated: Collection[Unit], launched: Collection[Unit], sites: Sequence[CallSite]
 ) -> dict[Unit, tuple[Unit, ...]]:
     """Those of the ``decorated`` functions that are called by device code and not launched, each
-    with that code.
+    with that code as far as kernels come to it: nothing if none does.
 
     ``launched``: functions that are wrapped for a launch. A call in code that is not for a device
     is a launch too. Of functions that only call each other all are entry points.
@@ -53,8 +53,9 @@ def helpers(
             started |= callees
     by_device = set().union(*(calls.get(unit, ()) for unit in device))
     called = {unit for unit in decorated if unit in by_device and unit not in started}
+    run = _reached((set(decorated) | started) - called, calls)
     return {
-        unit: tuple(sorted(caller for caller in device if unit in calls.get(caller, ())))
+        unit: tuple(sorted(caller for caller in device & run if unit in calls.get(caller, ())))
         for unit in called & _reached(device - called, calls)
     }
 
