@@ -86,6 +86,7 @@ NAMES: Final = (
     ),
     _old("M005", "i = nl.arange(96)[:, None]", "i = nl.ds(0, 96)"),
     _old("M005", "i, j = nl.mgrid[0:96, 0:640]", "i = nl.ds(0, 96)"),
+    _old("M005", "w = nl.load(x[nl.arange(96)[:, None], 0:9])", "w = nl.load(x[0:96, 0:9])"),
     _old(
         "M006",
         "w = nl.ndarray((nl.par_dim(96), 640), dtype=nl.float32)",

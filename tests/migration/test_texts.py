@@ -110,6 +110,7 @@ def turned(x):
 #: a kernel of each text that runs under both generations, with its arguments
 RUNS = (
     ("blocks.py", "product", ("a=fp32[64,384]", "b=fp32[384,320]")),
+    ("indices.py", "moved", ("x=fp32[88,384]",)),
     ("results.py", "scaled", ("x=bf16[200,96]", "w=fp32[200,3]")),
     ("results.py", "ranked", ("x=fp32[72,96]",)),
 )
@@ -131,6 +132,20 @@ def test_what_was_written_computes_the_same_bits(
     assert before.dtype == after.dtype
     assert np.isfinite(before.astype(np.float32)).all()
     assert (before == after).all()
+
+
+def test_nothing_is_written_before_a_silent_change_is_seen_to(tmp_path: Path) -> None:
+    """The import alone says that the arguments are in the order of Beta 1."""
+    path = tmp_path / "moved.py"
+    path.write_text(
+        "import neuronxcc.nki as nki\nimport neuronxcc.nki.isa as nisa\n\n\n@nki.jit\n"
+        "def k(x, y):\n    both = (x, y)\n    nisa.nc_stream_shuffle(*both, [0] * 32)\n",
+        encoding="utf-8",
+    )
+    result = found(path)
+    (silent,) = [d for d in result.diagnostics if d.severity == "error"]
+    assert silent.facts == ("M010",) and "writes nothing" in silent.help[-1]
+    assert len(result.diagnostics) == 3 and not any(d.fix for d in result.diagnostics)
 
 
 @pytest.mark.parametrize(("given", "rules"), [("True", ["migrate-python"]), ("False", [])])

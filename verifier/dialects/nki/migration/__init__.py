@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Sequence
+from typing import Final
 
-from verifier.dialects.nki.migration import blocks, calls, names, python
+from msgspec.structs import replace
+
+from verifier.dialects.nki.migration import blocks, calls, names, python, ranges
 from verifier.dialects.nki.migration.changes import Change, Edit, together
 from verifier.dialects.nki.migration.returned import Returning
 from verifier.dialects.nki.migration.text import Text
@@ -32,6 +35,7 @@ def migrations(
     steps: list[Callable[[], Iterable[Change]]] = [
         lambda: names.imports(text, to),
         lambda: names.removed(text, to),
+        lambda: ranges.indices(text, to),
         lambda: names.foreign(text, visits, to),
         lambda: names.keywords(text, to),
         lambda: python.constructs(text, visits, since, to),
@@ -47,7 +51,22 @@ def migrations(
     for step in steps:
         for change in step():  # what comes later is written with it
             text.changes.append(change)
-    return sorted(together(text.changes), key=_order)
+    return sorted(_safe(together(text.changes)), key=_order)
+
+
+def _safe(changes: list[Change]) -> list[Change]:
+    """Nothing is written while a silent change is left to the author: what is written may be all
+    that says which generation the file is of, and then nobody would ever be told."""
+    left = [c for c in changes if c.weight == "error" and not c.edits]
+    if not left:
+        return changes
+    return [
+        replace(c, edits=(), title="", help=(*c.help, _FIRST) if c in left else c.help)
+        for c in changes
+    ]
+
+
+_FIRST: Final = "`--fix` writes nothing of the file before"
 
 
 def _order(change: Change) -> tuple[object, ...]:

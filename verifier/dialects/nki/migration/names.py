@@ -126,11 +126,15 @@ def _framework(text: Text, alias: ast.alias, dotted: str) -> Change:
 # ----------------------------------------------------------------------------- names
 
 
+#: what goes with the shapes, and with the indices
+_WITH_OTHERS: Final = ("language.par_dim", "language.arange", "language.mgrid")
+
+
 def removed(text: Text, to: str) -> Iterator[Change]:
     """Names that a later generation does not have, and those that it has for a while only."""
     for node, name in text.api():
         problem = _gone(name, to)
-        if name == "language.par_dim":  # goes with the shapes
+        if name.startswith(_WITH_OTHERS):
             continue
         if problem is not None:
             _, since, facts, instead = problem
