@@ -41,3 +41,24 @@ def test_the_bytes_of_a_type_that_another_one_decides() -> None:
     assert pretty(widened + 1) == "(4 if x.dtype in (int16, int8) else x.dtype.itemsize) + 1"
     same = DType(E.ite(narrow[0], dt.CODES["bfloat16"], given)).itemsize
     assert python(same) == "x.dtype.itemsize"
+
+
+def test_a_power_of_two_by_the_value_of_its_exponent_is_a_shift() -> None:
+    E.fresh_context()
+    stage, width = E.symbol("stage"), E.symbol("width")
+
+    def by_value(number: E.Expr, first: E.Expr, values: range) -> E.Expr:
+        out = first * 2 ** (len(values) - 1)
+        for value in reversed(values[:-1]):
+            out = E.ite(E.eq(number, value), first * 2 ** (value - values[0]), out)
+        return out
+
+    long = by_value(stage, E.const(2), range(8))
+    assert pretty(long) == python(long) == "2 << stage"
+    assert pretty(width * long + 1) == "width*(2 << stage) + 1"
+    assert pretty(by_value(stage + 1, width * 3, range(8))) == "(3*width) << (stage + 1)"
+    assert pretty(by_value(stage, E.const(1), range(3, 9))) == "1 << (stage - 3)"
+    some = E.ite(E.le(stage, 7), long, width)
+    assert pretty(some) == "(2 << stage) if stage <= 7 else width"
+    assert "<<" not in pretty(by_value(stage, E.const(1), range(3)))
+    assert "<<" not in pretty(E.ite(E.eq(stage, 1), E.const(5), long))

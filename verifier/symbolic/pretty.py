@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import pairwise
 from math import gcd
 from typing import Final
 
@@ -42,6 +43,8 @@ _LARGEST: Final = 150
 _WHOLE: Final = 10_000
 #: characters that a product of a sum has to save: its parentheses, and something
 _SAVED: Final = 3
+#: choices by one number after another that are a shift
+_RUNGS: Final = 3
 #: values of a number that are listed
 _LIST: Final = 3
 _RANK: Final = ".rank"
@@ -155,6 +158,27 @@ def _domain(atom: Ite) -> tuple[str, ...]:
         elif isinstance(symbol, Sym):
             return symbol.domain or ()
     return ()
+
+
+def _doubling(atom: Ite) -> tuple[Expr, Expr] | None:
+    """``(a, b)`` where a choice by the value of a number comes to ``a << b``, else None."""
+    rungs: list[tuple[Expr, Expr]] = []
+    rest: Expr = E.from_atom(atom)
+    while isinstance(inner := rest.as_atom(), Ite):
+        test = inner.test
+        if test.kind is not BoolKind.EQ or test.expr is None:
+            return None
+        rungs.append((test.expr, inner.then))
+        rest = inner.other
+    if len(rungs) < _RUNGS:
+        return None
+    values = [*(value for _, value in rungs), rest]
+    if any(value * 2 is not double for value, double in pairwise(values)):
+        return None
+    steps = {number - following for (number, _), (following, _) in pairwise(rungs)}
+    if len(steps) != 1 or not (step := steps.pop()).is_const or abs(step.const) != 1:
+        return None
+    return values[0], rungs[0][0] * step.const
 
 
 def _of_numbers(atom: Ite) -> bool:
@@ -440,7 +464,12 @@ class _Printer(Struct):
         if isinstance(atom, Extremum):
             return f"{atom.kind}({', '.join(self._expr(arg)[0] for arg in atom.args)})", _ATOM
         if isinstance(atom, Ite):
-            return self._choice(atom, _domain(atom)), 0
+            domain = _domain(atom)
+            shifted = None if domain else _doubling(atom)
+            if shifted is None:
+                return self._choice(atom, domain), 0
+            number, places = (_wrap(*self._expr(side), _ATOM) for side in shifted)
+            return f"{number} << {places}", 0
         if isinstance(atom, Table):
             choice = atom.index.as_atom()
             if isinstance(choice, Ite) and _of_numbers(choice):
@@ -476,7 +505,7 @@ class _Printer(Struct):
 
     def _case(self, e: Expr, domain: tuple[str, ...]) -> str:
         inner = e.as_atom()
-        if isinstance(inner, Ite):
+        if isinstance(inner, Ite) and (domain or _doubling(inner) is None):
             return f"({self._choice(inner, domain)})"
         if e.is_const and 0 <= e.const < len(domain):
             return domain[e.const]
