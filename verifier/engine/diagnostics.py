@@ -73,7 +73,7 @@ def build(
     assertion = in_own_names(check.assertion, names) if kind != "always" else ""
     if verdict.precondition is not None and verdict.precondition is not E.FALSE:
         # a formula that is shortened, or that nobody can read, is none to write
-        advised = wanted is not None and "..." not in pretty(wanted)
+        advised = wanted is not None and wanted is not E.TRUE and "..." not in pretty(wanted)
         assertion = python(wanted, names) if wanted is not None and advised else ""
         assertion = assertion if len(assertion) <= _LONGEST else ""
     message = in_own_names(check.message, names)
