@@ -403,8 +403,9 @@ def twice(journey: Journey, group: Sequence[Arrival], column: Column) -> list[in
     out: list[int] = []
     for same in by_part.values():
         calls = {group[n].store.operation.span for n in same}
-        loads = {id(column.parts[n].load) for n in same}
-        if len(same) > 1 and (left or len(calls) < len(same) or len(loads) > 1):
+        loads = {id(column.parts[n].load): column.parts[n].load for n in same}
+        places = {load.operation.span for load in loads.values()}
+        if len(same) > 1 and (left or len(calls) < len(same) or len(places) < len(loads)):
             out += same
     return sorted(out)
 

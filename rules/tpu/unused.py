@@ -31,8 +31,9 @@ def unused(trace: Trace, results: Results, *, run: bool = False) -> Iterator[Che
     """
     operations = flow.in_order(trace)
     stores = {id(op) for op in operations if _is_seen(op)}
-    # (an operand may be loaded for calls that do not use it, as a bias)
-    idle = any(map(kit.leaves_out, operations))
+    # (an operand may be loaded for calls that do not use it, as a bias; what takes something that
+    # was never written instead is told)
+    idle = any(map(kit.leaves_out, operations)) or not all(map(results.means, results.table.writes))
     made = {
         id(write.operation): write
         for write in results.made
