@@ -22,6 +22,7 @@ from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.instruction import Instruction, Trait
 from verifier.symbolic.lanes import AXES, LocalTensor, Quad, SystemTensor, Touch
 from verifier.symbolic.roles import Placed
+from verifier.symbolic.tensors import Storage
 from verifier.symbolic.trace import Operation
 from verifier.symbolic.values import RecordValue
 
@@ -248,6 +249,14 @@ def system_block(tensor: SystemTensor) -> tuple[Expr, Expr]:
     start = tensor.address.offset
     length = places.system_extent_bytes(tensor.shape, tensor.strides, tensor.dtype.itemsize)
     return start, start + length
+
+
+def bytes_of(storage: Storage) -> Expr:
+    """How large a buffer of the caller's is."""
+    total = storage.dtype.itemsize
+    for extent in storage.shape:
+        total = total * extent
+    return total
 
 
 def is_dense(chip: Chip, tensor: LocalTensor) -> bool:

@@ -35,13 +35,6 @@ def _is_declared(storage: Storage) -> bool:
     return storage.marks.get(Mark.DECLARED) is True
 
 
-def _bytes(storage: Storage) -> Expr:
-    total = storage.dtype.itemsize
-    for extent in storage.shape:
-        total = total * extent
-    return total
-
-
 def _system_extent(op: Operation, chip: Chip) -> Iterator[Check]:
     for touch, tensor in kit.system(op):
         storage = tensor.address.storage
@@ -58,7 +51,7 @@ def _system_extent(op: Operation, chip: Chip) -> Iterator[Check]:
         )
         if not _is_declared(storage):
             continue
-        size = _bytes(storage)
+        size = kit.bytes_of(storage)
         yield check(
             op,
             touch.role,

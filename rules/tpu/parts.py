@@ -38,6 +38,7 @@ from verifier.symbolic.trace import Operation
 #: parts that something is made of, and calls that it has gone through
 _MOST_PARTS: Final = 4
 _MOST_CALLS: Final = 3 * _MOST_PARTS
+_AS_IS: Final = E.Substitution({})
 
 
 class Event(Struct, frozen=True):
@@ -116,6 +117,8 @@ class Journey(Struct):
     lost: list[Held] = field(default_factory=list)
     raced: bool = False
     unsure: bool = False
+    #: the sizes that were put in
+    put: E.Substitution = _AS_IS
 
 
 class Follower:
@@ -127,8 +130,8 @@ class Follower:
         self._met: dict[tuple[object, ...], bool] = {}
         self._alike: dict[tuple[object, ...], bool] = {}
 
-    def journey(self, events: Iterable[Event]) -> Journey:
-        out = Journey()
+    def journey(self, events: Iterable[Event], put: E.Substitution = _AS_IS) -> Journey:
+        out = Journey(put=put)
         section, sections = None, 0
         for event in events:
             traits = kit.traits(event.operation)
@@ -343,7 +346,7 @@ def columns(group: Sequence[Arrival]) -> Iterator[Column]:
     """The parts that the arrivals are made of, of each operand by itself.
 
     Operands of one input that have calls in common are as far from each other as the kernel wants
-    them to be.
+    them to be. One part that all others of its input are taken together with is meant for them all.
     """
     found = [list(column) for column in zip(*map(parts_of, group), strict=True)]
     inputs = [{id(part.storage) for part in column} for column in found]
@@ -352,10 +355,17 @@ def columns(group: Sequence[Arrival]) -> Iterator[Column]:
         others = [m for m in range(len(found)) if m != n]
         if len(inputs[n]) > 1:
             continue
+        kept = len({id(part.load) for part in column}) == 1
+        if kept and any(inputs[n] == inputs[m] and _moves(found[m]) for m in others):
+            continue
         if all(inputs[n].isdisjoint(inputs[m]) for m in others):
             yield Column(column)
         elif len(loads[n]) == 1 and all(loads[n].isdisjoint(loads[m]) for m in others):
             yield Column(column, loads[n])
+
+
+def _moves(column: Sequence[Part]) -> bool:
+    return len({id(part.offset) for part in column}) == len(column) > 1
 
 
 def out_of_step(group: Sequence[Arrival], column: Sequence[Part], pace: Pace) -> list[int]:
@@ -393,9 +403,9 @@ def _step(offsets: Sequence[Expr]) -> Expr | None:
 
 
 def twice(journey: Journey, group: Sequence[Arrival], column: Column) -> list[int]:
-    """The arrivals of which the part arrives elsewhere, too, by one call or from two loads, or
-    where another one is left out: a border that is repeated is stored by another call, from where
-    it is."""
+    """The arrivals of which the part arrives elsewhere, too, by one call, or where another one is
+    left out: a border that is repeated is stored by another call, from where it is, or from where
+    another call has loaded it again, of an input that is loaded from end to end."""
     by_part: dict[int, list[int]] = {}
     for n, part in enumerate(column.parts):
         by_part.setdefault(id(part.offset), []).append(n)
@@ -405,9 +415,21 @@ def twice(journey: Journey, group: Sequence[Arrival], column: Column) -> list[in
         calls = {group[n].store.operation.span for n in same}
         loads = {id(column.parts[n].load): column.parts[n].load for n in same}
         places = {load.operation.span for load in loads.values()}
-        if len(same) > 1 and (left or len(calls) < len(same) or len(places) < len(loads)):
+        again = len(loads) > 1 and (len(places) < len(loads) or not _comes_to_end(journey, column))
+        if len(same) > 1 and (left or len(calls) < len(same) or again):
             out += same
     return sorted(out)
+
+
+def _comes_to_end(journey: Journey, column: Column) -> bool:
+    """Whether the first and the last byte of an input, of which the size is known, are loaded."""
+    end = journey.put.expr(kit.bytes_of(column.storage))
+    ends = [
+        (tensor.address.offset, kit.system_block(tensor)[1])
+        for part in column.loaded(journey)
+        for tensor in part.load.system(writes=False)
+    ]
+    return any(each[0] is E.const(0) for each in ends) and any(each[1] is end for each in ends)
 
 
 def _leaves(journey: Journey, column: Column) -> bool:
@@ -455,12 +477,22 @@ def longest(group: Sequence[Arrival]) -> Content:
 
 def left_out(group: Sequence[Arrival], whole: Content) -> Iterator[tuple[Arrival, Event]]:
     """What arrives without having gone through a call that others go through an iteration after
-    they were loaded, or later, and through no other one; ``whole``: what goes through most."""
+    they were loaded, or later, and through no other one; ``whole``: what goes through most.
+
+    What another call stores as it is, beside what is made of it, is meant so.
+    """
     every = spans(whole)
+    through = {
+        (_key(parts_of(arrival)), arrival.store.operation.span): spans(arrival.content)
+        for arrival in group
+        if arrival.content is not None
+    }
     for arrival in group:
         assert arrival.content is not None
-        mine = spans(arrival.content)
-        if not mine < every:
+        mine, key = spans(arrival.content), _key(parts_of(arrival))
+        place = arrival.store.operation.span
+        beside = any(k == key and at != place and w == every for (k, at), w in through.items())
+        if not mine < every or beside:
             continue
         for call in whole.way:
             if call.operation.span not in mine and _is_later(call, whole):

@@ -313,7 +313,7 @@ class Rounds:
             events = self.unrolled.events(self.size.rounds(value))
             if events is None:
                 break
-            out[value] = events, self._follower.journey(events)
+            out[value] = events, self._follower.journey(events, self.size.put(value))
         return out
 
     def checks(self) -> Iterator[Check]:

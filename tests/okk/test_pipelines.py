@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.okk import support
 from verifier.cli.main import main
 
 PIPELINE = """\
@@ -78,3 +79,45 @@ def test_places_in_turn_demand_what_each_of_them_has_room_for(
     main(["check", str(path), "--no-cache", "--isolated", "--format", "concise"])
     said = capsys.readouterr().out
     assert "exactly when rows <= 1365 and (blocks == 1 or rows <= 1024)" in said
+
+
+BORDERS = """\
+# tilelint: contract (n: 3..40, x: fp32[n, 45, 50], y: fp32[n + 1, 45, 50])
+@okk.kernel
+def bordered(n: int, x: okk.SystemAddr, y: okk.SystemAddr):
+    okk.initialize()
+    s, step = okk.dim4(1, 45, 1, 50), 45 * 50 * 4
+    okk.gdma_32bit_cpy_S2L(512, x, s, None, None)
+    okk.gdma_32bit_cpy_L2S(y, 512, s, None, None)
+    for i in range({rounds}):
+        okk.gdma_32bit_cpy_S2L(i % 2 * 256, x + i * step, s, None, None)
+        {call}
+        okk.gdma_32bit_cpy_L2S(y + (i + 1) * step, {place}, s, None, None)
+    {behind}
+    okk.poll()
+"""
+RELU = "okk.bdc_relu(1024, i % 2 * 256, s, None, None)"
+LESS = "okk.bdc_sub(1024, i % 2 * 256, 512, s, None, None, None)"
+BEHIND = (
+    "okk.gdma_32bit_cpy_S2L(512, x + {} * step, s, None, None)\n"
+    "    okk.gdma_32bit_cpy_L2S(y + n * step, 512, s, None, None)"
+)
+
+
+@pytest.mark.parametrize(
+    ("rounds", "call", "place", "behind", "right"),
+    [
+        ("n", "pass", "i % 2 * 256", "", True),
+        ("n", RELU, "1024", "", True),
+        ("n", LESS, "1024", "", True),
+        ("n", RELU, "(i + 1) % 2 * 256", "", False),
+        ("n - 1", "pass", "i % 2 * 256", BEHIND.format("(n - 1)"), True),
+        ("n - 1", "pass", "i % 2 * 256", BEHIND.format("(n - 2)"), False),
+    ],
+)
+def test_borders_are_repeated(
+    rounds: str, call: str, place: str, behind: str, right: bool, tmp_path: Path
+) -> None:
+    text = BORDERS.format(rounds=rounds, call=call, place=place, behind=behind)
+    (kernel,) = support.check(tmp_path, text).kernels
+    assert (kernel.status == "verified") is right
