@@ -10,6 +10,9 @@ import numpy as np
 import pytest
 
 from tests.commands import ROOT, KernelProcess, tilelint
+from verifier.cli.main import main
+from verifier.engine import analyze_file
+from verifier.report.model import FileRequest, FileResult
 
 KERNELS = """
 import ctypes
@@ -494,3 +497,21 @@ def test_a_tail_that_is_never_read_is_reported_as_check_does(
     assert done.returncode == int(said), done.stdout
     message = "error[input-tail-dropped]: the tail of `x` along dimension 1 is never read"
     assert (message in done.stdout) is said
+
+
+def test_only_the_kernel_that_is_run_is_checked_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The others of its file may take longer than it does."""
+    path = tmp_path / "kernel.py"
+    both = TAIL.format(trips="D // 50")
+    path.write_text(both + both.partition("language as nl\n")[2].replace("summed", "other"))
+    asked: list[FileRequest] = []
+
+    def looked(request: FileRequest) -> FileResult:
+        asked.append(request)
+        return analyze_file(request)
+
+    monkeypatch.setattr("verifier.engine.analyze_file", looked)
+    status = main(["run", f"{path}::other", "--arg", "x=fp32[30,151]"])
+    assert (status, [each.kernels for each in asked]) == (1, [("other",)])

@@ -140,7 +140,12 @@ def _confirmed(doubts: list[Diagnostic], request: Request) -> list[Diagnostic]:
     from verifier.service.preconditions import stated
 
     target = (request.target,) if request.target else ()
-    asked = FileRequest(path=request.path, targets=target, api_version=request.api_version)
+    asked = FileRequest(
+        path=request.path,
+        targets=target,
+        api_version=request.api_version,
+        kernels=(request.name,),
+    )
     said: list[tuple[Diagnostic, Severity]] = []
     undecided: list[Diagnostic] = []
     result = stated(analyze_file(asked), None, wanted=True, severity={})
