@@ -335,6 +335,13 @@ CALLS: Final = (
         "nisa.dma_copy(u, x, nisa.oob_mode.skip)",
         "nisa.dma_copy(u, x, oob_mode=nisa.oob_mode.skip)",
     ),
+    # what only a later generation can have meant is no change
+    _body(
+        "M094",
+        "0.3",
+        "nisa.dma_copy(u, x, nisa.oob_mode.skip, nisa.dge_mode.none)",
+        "nisa.dma_copy(u, x, 1, nisa.oob_mode.skip)",
+    ),
     _body(
         "M094",
         "0.3",

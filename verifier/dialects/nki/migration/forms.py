@@ -7,15 +7,18 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 from msgspec import Struct
 
-from verifier.dialects.nki import renames
+from verifier.dialects.nki import isa, names, renames
 from verifier.dialects.nki.migration.text import Text
 from verifier.dialects.nki.migration.visits import Said, Visits
 from verifier.dialects.nki.signatures import lookup
-from verifier.dialects.nki.versions import GENERATIONS
+from verifier.dialects.nki.versions import GENERATIONS, newer
 from verifier.dialects.signature import Parameter, Signature
+from verifier.symbolic.roles import Takes
+from verifier.symbolic.values import Enumerator
 
 
 class Given(Struct, frozen=True):
@@ -79,15 +82,15 @@ def _told(text: Text, visits: Visits, call: ast.Call) -> Iterator[_Told]:
     plain = not any(isinstance(argument, ast.Starred) for argument in call.args)
     plain = plain and all(keyword.arg is not None for keyword in call.keywords)
     same = all(_as_written(call, each) for each in said)
-    names = sorted({each.name for each in said} if name is None else {name})
+    functions = sorted({each.name for each in said} if name is None else {name})
     if plain and (same or name is not None):
-        for function in names:
+        for function in functions:
             yield _Told(
                 call,
                 function,
                 [(value, _known(text, visits, value)) for value in call.args],
                 [(keyword, _known(text, visits, keyword.value)) for keyword in call.keywords],
-                len(names) == 1,
+                len(functions) == 1,
             )
         return
     for each in said:
@@ -113,7 +116,39 @@ def _as_written(call: ast.Call, said: Said) -> bool:
 def _known(text: Text, visits: Visits, value: ast.expr) -> tuple[object, ...]:
     if isinstance(value, ast.Constant):
         return (value.value,)
+    if isinstance(value, (ast.List, ast.Tuple)):
+        return ((),)
+    namespace, *parts = (text.name(value) or "").split(".")
+    if namespace == "isa" and len(parts) == 2 and parts[0] in names.ENUMS:
+        return (Enumerator(*parts),)
+    if namespace == "language" and len(parts) == 1 and names.operator_name(parts[0]) is not None:
+        return (Enumerator(_OPERATOR, parts[0]),)
     return visits.values(text.span(value))
+
+
+_OPERATOR: Final = "op"
+
+
+def _fits(form: Form) -> bool:
+    """Whether all arguments by position may be of the kind that their parameters take, as far as
+    it is known: numbers, members of enumerations, operators and sequences are told apart."""
+    instruction = isa.find(form.name)
+    for given in form.given:
+        parameter = given.parameter
+        role = None if instruction is None else instruction.role(parameter.name)
+        kind = (parameter.default or "").partition(".")[0]
+        if role is not None and role.takes is Takes.OPERATOR:
+            kind = _OPERATOR
+        elif kind not in names.ENUMS:
+            kind = ""
+        numbered = kind != _OPERATOR and not newer(form.signature.generation, "0.3")
+        for value in given.known if given.keyword is None else ():
+            if isinstance(value, Enumerator) and value.kind != kind:
+                return False
+            if kind and isinstance(value, (int, float, tuple)):
+                if not numbered or type(value) is not int:
+                    return False
+    return True
 
 
 def _keyword(text: Text, call: ast.Call, word: str, value: ast.expr) -> ast.keyword:
@@ -160,17 +195,21 @@ def _bound(told: _Told, signature: Signature, *, loose: bool) -> Form | None:
 
 
 def _form(told: _Told, since: str, to: str) -> Form | None:
-    """How a call is meant: as the generation of the file reads it, else as the latest that can."""
+    """How a call is meant: as the generation of the file reads it, else as the latest that can; one
+    that cannot take the kinds of its arguments is none of them, if another one can."""
     upto = GENERATIONS.index(to)
     others = [g for g in reversed(GENERATIONS[: upto + 1]) if g != since]
+    first: Form | None = None
     for loose in (False, True):
         for generation in (since, *others):
             signature = lookup(told.name, generation)
+            found = None
             if signature is not None:
                 found = _bound(told, _of(signature, generation), loose=loose)
-                if found is not None:
-                    return found
-    return None
+            if found is not None and _fits(found):
+                return found
+            first = first or found
+    return first
 
 
 def _of(signature: Signature, generation: str) -> Signature:
