@@ -149,17 +149,17 @@ import nki.language as nl
 @nki.jit
 def turned(x):
     rows, columns = x.shape
-    assert columns <= 700 and rows % 3 == 0 and 3 <= rows <= 384
-    count, me, part = nl.num_programs(0), nl.program_id(0), rows // 3
+    assert columns <= 700 and rows % 4 == 0 and 4 <= rows <= 384
+    count, me, part = nl.num_programs(0), nl.program_id(0), rows // 4
     kept = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.shared_hbm)
     out = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.shared_hbm)
-    for k in range(me, 3, count):
+    for k in range(me, 4, count):
         t = nl.ndarray((part, columns), dtype=x.dtype, buffer=nl.sbuf)
         nisa.dma_copy(t, x[k * part : k * part + part])
         nisa.dma_copy(kept[k * part : k * part + part], t)
-    for k in range(me, 3, count):
+    for k in range(me, 4, count):
         t = nl.ndarray((part, columns), dtype=x.dtype, buffer=nl.sbuf)
-        nisa.dma_copy(t, kept[(2 - k) * part : (3 - k) * part])
+        nisa.dma_copy(t, kept[(3 - k) * part : (4 - k) * part])
         nisa.dma_copy(out[k * part : k * part + part], t)
     return out
 """
