@@ -86,12 +86,12 @@ def counterpart(form: Form, parameter: str, to: str) -> str | None:
 
 
 def _only_other(form: Form, parameter: str, signature: Signature) -> str | None:
-    """The tile that a call must be given there, where it must be given one here: ``src``, ``x``."""
+    """The argument that a call must be given there, where it must be given one here: the only tile
+    (``src``, ``x``), or what comes first."""
     instruction = isa.find(form.name)
-    if instruction is None:
-        return None
 
     def tiles(one: Signature, other: Signature) -> list[str]:
+        assert instruction is not None
         return [
             each.name
             for each in one.parameters
@@ -99,8 +99,15 @@ def _only_other(form: Form, parameter: str, signature: Signature) -> str | None:
             if (role := instruction.role(each.name)) is not None and role.takes is Takes.TILE
         ]
 
-    before, after = tiles(form.signature, signature), tiles(signature, form.signature)
-    return after[0] if before == [parameter] and len(after) == 1 else None
+    if instruction is not None:
+        before, after = tiles(form.signature, signature), tiles(signature, form.signature)
+        if before == [parameter] and len(after) == 1:
+            return after[0]
+    here, there = (each.parameters[:1] for each in (form.signature, signature))
+    if not here or not there or here[0].name != parameter or there[0].name.endswith("dst"):
+        return None
+    needed = here[0].default is None and there[0].default is None
+    return there[0].name if needed and there[0].name not in form.signature.names else None
 
 
 #: what is said of a call that returned its result: the change with the edits around the call
