@@ -108,8 +108,10 @@ register(
             "In a pipeline each buffer is filled anew every few steps. Where that comes before the "
             "result of the last step was stored or used, the step was for nothing, and what reads "
             "the place next finds other data than it was written for: a load that overwrites what "
-            "was computed sends what was never computed. Repeating the very same operation, "
-            "constants, and results that only some iterations need are fine."
+            "was computed sends what was never computed. A sum that a round clears before anything "
+            "has read it is lost, too, and so is what was loaded and nothing uses that is stored. "
+            "Repeating the very same operation, constants, and results that only some iterations "
+            "need are fine."
         ),
         facts=("OKK-X07", "ADR-11"),
         on=On.TRACE,

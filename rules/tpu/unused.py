@@ -1,4 +1,5 @@
-"""Results in local memory that no store hangs on (:mod:`rules.tpu.useless`, by their places).
+"""Results in local memory, and what was loaded there, that no store hangs on
+(:mod:`rules.tpu.useless`, by their places).
 
 What a read is about is the last write before it that surely has all of it: what stands before that
 one is read no more there.
