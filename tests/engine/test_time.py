@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from verifier.engine import analyze_file, precondition, watchdog
+from verifier.engine import admission, analyze_file, precondition, watchdog
 from verifier.engine.verdicts import Discharger, Verdict
 from verifier.engine.watchdog import Clock, Share
 from verifier.report.model import FileRequest, FileResult, KernelReport
@@ -56,6 +56,18 @@ def analysed(path: Path) -> tuple[KernelReport, FileResult]:
 
 def found(result: FileResult) -> set[tuple[str, int]]:
     return {(d.rule, d.span.line) for d in result.diagnostics if d.verdict != "unknown"}
+
+
+def test_the_door_may_be_cut(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before it is known whether any input is admitted."""
+
+    def late(*_: object) -> None:
+        raise watchdog.OutOfTimeError
+
+    monkeypatch.setattr(admission, "closed_door", late)
+    kernel, result = analysed(path)
+    assert found(result) == {("slice-bounds", 13)}
+    assert kernel.status != "verified" and any("admitted" in r.message for r in kernel.reasons)
 
 
 def test_a_run_may_be_cut_anywhere(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

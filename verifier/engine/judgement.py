@@ -271,6 +271,7 @@ def _judged(run: Run, case: Case) -> _Judged:
     verdicts: list[Verdict] = []
     reasons: list[report.Reason] = []
     ranks: list[admission.RankOnly] = []
+    closed: Verdict | None = None
     with clock.until(Share.ADMIT):
         closed = admission.closed_door(run, solver, selected)
         if closed is not None:
