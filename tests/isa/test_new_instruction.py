@@ -251,9 +251,15 @@ def kernel(output: okk.SystemAddr, source: okk.SystemAddr):
     },
     changes={
         "good": ({}, set()),
-        # a call that does not fit writes nothing
-        "signature": ({"more": ", 3"}, {"okk-signature", "okk-uninitialised-read"}),
-        "memory": ({"place": "source"}, {"okk-signature", "okk-uninitialised-read"}),
+        # a call that does not fit writes nothing, and takes nothing that was loaded
+        "signature": (
+            {"more": ", 3"},
+            {"okk-signature", "okk-uninitialised-read", "okk-lost-result"},
+        ),
+        "memory": (
+            {"place": "source"},
+            {"okk-signature", "okk-uninitialised-read", "okk-lost-result"},
+        ),
         "alignment": ({"result": "1028"}, {"okk-address-alignment"}),
         "lane": ({"result": "okk.local_mem_size_per_npu() + 1024"}, {"okk-start-lane"}),
         "number": ({"factor": "65"}, {"okk-scalar-range"}),
