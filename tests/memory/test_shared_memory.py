@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rules.memory.order import disordered
-from verifier.engine import analyze_file, analyze_source
+from verifier.engine import analyze_file
 from verifier.executor import simulate
 from verifier.executor.machine import Options
 from verifier.executor.running import Shaped
@@ -138,36 +138,3 @@ def test_what_several_cores_of_a_tpu_write(
     assert {d.rule for d in outcome.diagnostics} == ({rule} if rule else set())
     found = {d.rule for d in analyze_file(FileRequest(str(path), targets=("bm1690",))).diagnostics}
     assert found & {TWICE, EARLY} == ({rule} if rule else set())
-
-
-_TURNED = """
-import nki
-import nki.isa as nisa
-import nki.language as nl
-
-
-@nki.jit
-def turned(x):
-    rows, columns = x.shape
-    assert columns <= 700 and rows % 4 == 0 and 4 <= rows <= 384
-    count, me, part = nl.num_programs(0), nl.program_id(0), rows // 4
-    kept = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.shared_hbm)
-    out = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.shared_hbm)
-    for k in range(me, 4, count):
-        t = nl.ndarray((part, columns), dtype=x.dtype, buffer=nl.sbuf)
-        nisa.dma_copy(t, x[k * part : k * part + part])
-        nisa.dma_copy(kept[k * part : k * part + part], t)
-    for k in range(me, 4, count):
-        t = nl.ndarray((part, columns), dtype=x.dtype, buffer=nl.sbuf)
-        nisa.dma_copy(t, kept[(3 - k) * part : (4 - k) * part])
-        nisa.dma_copy(out[k * part : k * part + part], t)
-    return out
-"""
-
-
-def test_a_race_of_several_programs_is_a_condition_on_the_grid() -> None:
-    result = analyze_source(_TURNED, target="trn2")
-    kernel = result.kernels[0]
-    assert kernel.precondition is not None
-    assert (kernel.status, kernel.precondition.text) == ("conditional", "num_programs(0) == 1")
-    assert {d.severity for d in result.diagnostics} == {"warning"}

@@ -55,25 +55,22 @@ def weakest(
         needed = [clause for clause in clauses if not solver.follows(given, clause)]
         return Weakest(E.and_(*needed), exact)
     tried = _tried(goal, local, given, solver, exact=exact)
-    return tried or _on_more_programs(goal, local, given, solver)
+    return tried or _on_more_programs(goal, (*given, *local), solver)
 
 
-def _on_more_programs(
-    goal: Bool, local: Sequence[Bool], given: tuple[Bool, ...], solver: Solver
-) -> Weakest | None:
+def _on_more_programs(goal: Bool, facts: Sequence[Bool], solver: Solver) -> Weakest | None:
     """Along an axis of the grid, the numbers of programs with which ``goal`` holds: from the least
     on up to what the hardware has, or else one by one."""
-    terms = goal, *local, *given
-    axes = {s: None for term in terms for s in term.free() if s.origin is E.Origin.GRID}
+    axes = {s: None for term in (goal, *facts) for s in term.free() if s.origin is E.Origin.GRID}
     for axis in axes:
         if axis.hi is None or axis.lo is None:
             continue
         count, counts = E.from_atom(axis), range(axis.lo, axis.hi + 1)
 
         def suffices(condition: Bool) -> bool:
-            if solver.check(Query((*given, condition), FALSE)).proved:
+            if solver.check(Query((*facts, condition), FALSE)).proved:
                 return False  # a launch is given that has another number
-            return solver.check(Query((*given, *local, condition), goal)).proved
+            return solver.check(Query((*facts, condition), goal)).proved
 
         if suffices(E.eq(count, axis.hi)):
             for least in counts:
