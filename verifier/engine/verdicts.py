@@ -502,6 +502,9 @@ class Discharger:
         found = None if always else self._weakest(obligation)
         if found is not None and self._never_runs(found.condition, obligation):
             found, said = None, True
+        if found is not None and self._evades(found, obligation):
+            reason = "the sizes with which it holds where the loops run are not found"
+            return Verdict(obligation, VerdictKind.UNKNOWN, tier, reason=reason)
         if found is not None and not said:
             said = self._meant(found.condition, obligation)
         if found is not None and found.exact and obligation.rule.learns:
@@ -571,6 +574,18 @@ class Discharger:
         given = (self._trips[f] for f in obligation.check.given if f in self._trips)
         idle = E.or_(*(E.le(trips, 0) for trips in (*obligation.trips, *given)))
         return self.solver.check(Query((*self.admitted, condition), idle)).proved
+
+    def _evades(self, found: Weakest, obligation: Obligation) -> bool:
+        """Whether all that is found for a limit is that a loop does not run, and more may do."""
+        rule = obligation.rule
+        if found.exact or rule.silent or rule.on is not On.TRACE:
+            return False
+        idle = (E.le(trips, 0) for trips in dict.fromkeys(self._trips.values()))
+        given = (*self.admitted, found.condition)
+        return any(
+            self.solver.follows(given, fact) and not self.solver.follows(self.admitted, fact)
+            for fact in idle
+        )
 
     def _unshown(self, obligation: Obligation) -> str:
         """Why a failure that no size can mend may come of a rank that nothing suggests.
