@@ -503,7 +503,7 @@ class Discharger:
         if found is not None and self._never_runs(found.condition, obligation):
             found, said = None, True
         if found is not None and self._evades(found, obligation):
-            reason = "the sizes with which it holds where the loops run are not found"
+            reason = "the sizes that meet it are not found"
             return Verdict(obligation, VerdictKind.UNKNOWN, tier, reason=reason)
         if found is not None and not said:
             said = self._meant(found.condition, obligation)
