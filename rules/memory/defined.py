@@ -80,6 +80,8 @@ class Flow(Struct):
     ways: Ways
     reads: dict[int, list[Read]] = field(default_factory=dict)
     writes: dict[int, list[Write]] = field(default_factory=dict)
+    #: the same reads, of which nothing was found yet
+    _first: dict[int, list[Read]] = field(default_factory=dict)
     _phi: dict[int, Bool] = field(default_factory=dict)
     #: where less is said to be defined than is, as what comes round is not known: the flow that
     #: says of nothing that it is undefined unless it is
@@ -107,7 +109,7 @@ class Flow(Struct):
                 # before what the data goes to: what is read out was there before
                 out = flow.reads.setdefault(id(access.operation), [])
                 out.extend(seen.read_out(access, how.to))
-        first = flow.reads
+        first = flow._first = flow.reads
         if not flow._known(first, _ROUNDS, _ROUNDS):
             flow.most = Flow(table, flow.ways, flow.reads, flow.writes)
             for read in (read for reads in first.values() for read in reads):
@@ -149,31 +151,21 @@ class Flow(Struct):
                     _Definition(self, read, read.access.view).settle()
                 read.done = True
 
-    def without(self, origins: Sequence[Read]) -> Flow:
-        """The flow in which what some reads are of is wholly defined, whatever they are carried
-        to."""
-        reads: dict[int, list[Read]] = {}
+    def without(self, origins: Sequence[Read]) -> Flow | None:
+        """The flow in which all that some reads are of was set: what was carried there may still be
+        undefined. None: it is not known what comes round in its loops."""
         operands = {(id(each.access.operation), each.access.role) for each in origins}
         changed = self._dependent(operands)
-        for at, each in self.reads.items():
-            reads[at] = [
-                replace(
-                    read,
-                    defined=E.TRUE,
-                    demand=E.TRUE,
-                    exact=True,
-                    blame=None,
-                    assumed=False,
-                    open=False,
-                    done=_is_of(read, operands),
-                )
+        first: dict[int, list[Read]] = {}
+        for at, reads in self.reads.items():
+            first[at] = [
+                replace(own, taken=E.TRUE, loosely=False, set=_is_of(read, operands))
                 if id(read) in changed
                 else replace(read, done=False, kept=True)
-                for read in each
+                for read, own in zip(reads, self._first[at], strict=True)
             ]
-        flow = Flow(self.table, self.ways, reads, self.writes)
-        flow.settle()
-        return flow
+        flow = Flow(self.table, self.ways, {}, self.writes)
+        return flow if flow._known(first, _ROUNDS, _ROUNDS) else None
 
     def _dependent(self, operands: Operands) -> set[int]:
         """Identities of the reads of operands, and of all that what these read may come to."""
@@ -201,7 +193,7 @@ class Flow(Struct):
         more = False
         for at, reads in self.reads.items():
             for read, again in zip(reads, first[at], strict=True):
-                if read.open:
+                if read.open and not read.kept:
                     again.taken = widened(again.taken, read.defined) if less else read.defined
                     again.loosely = less
                     more = True
@@ -497,6 +489,8 @@ class _Definition(Struct):
         access = self.read.access
         view, storage = self.part, self.part.storage
         if storage.initialised or storage.kind in (StorageKind.INPUT, StorageKind.CONSTANT):
+            return E.TRUE, True, None
+        if self.read.set:
             return E.TRUE, True, None
         complete = [write for write in self._writes if not write.partial]
         data = (write for write in self._writes if write.partial)

@@ -13,7 +13,7 @@ from rules.memory import counted, examples
 from rules.memory.cases import Copy, contains, copy, covered_point, dominates
 from rules.memory.defined import Flow
 from rules.memory.formulas import numbers_of, pinned
-from rules.memory.reading import Read, Write, regions
+from rules.memory.reading import Read, regions
 from rules.memory.relief import Relief
 from rules.memory.runtime import covered_there
 from rules.memory.samples import determined, missed, possible
@@ -67,17 +67,20 @@ def uninitialised_reads(trace: Trace, target: Target) -> Iterable[Check]:
         storage = read.access.view.storage
         if not read.decides or (_exempt(storage) and read.demand is E.TRUE):
             continue
-        origin = _origin(flow, table, read, relief)
-        if read.demand is E.TRUE or (origin is read and _said(judged, read)):
+        if read.demand is E.TRUE:
             yield _read_check(read, read, table, E.TRUE, "")
             continue
-        if origin is read and (read.fate is None or not read.sure):
-            judged.append(read)
         reason = _reason(trace, read.demand, read.exact, read.blame, storage.name)
         if not reason and not read.exact:
             reason = _unfollowed(read)
-        for source in _spoiling(flow, table, read, origin, reason):
-            check = _read_check(read, source, table, E.or_(read.demand, read.replaced), reason)
+        for source, demand in _shares(table, read, relief, reason):
+            if source is read:
+                if _said(judged, read):
+                    yield _read_check(read, read, table, E.TRUE, "")
+                    continue
+                if read.fate is None or not read.sure:
+                    judged.append(read)
+            check = _read_check(read, source, table, E.or_(demand, read.replaced), reason)
             if reason and not read.exact:
                 writes = [w.access for w in flow.writes.get(id(storage), ())]
                 path = (*read.access.path, *read.access.given)
@@ -87,7 +90,7 @@ def uninitialised_reads(trace: Trace, target: Target) -> Iterable[Check]:
             found.setdefault(id(source), []).append(check)
             if read.replaced is not E.FALSE and not reason:
                 # whoever reads it before something takes its place
-                seen = E.or_(read.demand, E.not_(read.replaced))
+                seen = E.or_(demand, E.not_(read.replaced))
                 open_ = replace(check, predicate=seen, exact=False, reason=_unfollowed(read))
                 found[id(source)].append(open_)
     for checks in found.values():
@@ -100,67 +103,20 @@ def _required(flow: Flow, read: Read) -> Bool:
     return E.TRUE if found is None else E.or_(found[1].demand, found[1].replaced)
 
 
-def _origin(flow: Flow, table: Index, read: Read, relief: Relief) -> Read:
-    """The read to speak of: one without which nothing undefined would decide.
+def _shares(table: Index, read: Read, relief: Relief, reason: str) -> list[tuple[Read, Bool]]:
+    """The reads to speak of, with what has to hold so that nothing undefined decides by them.
 
-    Of several, and if there is none, the first of a tensor that is not written from end to end.
+    Where it is not decided (``reason``): the first of a tensor that is not written from end to end.
     """
-    if read.demand is E.TRUE:
-        return read
-    found, later = relief.origins(read)
-    found = found or [read]
-    partly: list[Read] = []
+    if not reason:
+        return relief.shares(read)
+    found = relief.origins(read)
     for origin in found:
         view = origin.access.view
         writes = table.uses(view.storage).writes
         if not writes or not view.exact or partly_written(view, writes):
-            partly.append(origin)
-    return relief.cause(read, [*partly, *(each for each in found if each not in partly)], later)
-
-
-def _spoiling(flow: Flow, table: Index, read: Read, origin: Read, reason: str) -> list[Read]:
-    """The reads to speak of: besides ``origin`` all of what nothing ever writes that surely decide.
-
-    Surely: going back from what is read, the last write was of all of it, with what they read.
-    """
-    if reason or read.demand is not E.FALSE or origin is read:
-        return [origin]
-    seen = {id(read.access.view.storage)}
-    found: list[Read] = []
-    left = [read]
-    while left:
-        at = left.pop()
-        write = _last(flow, at)
-        for source in flow.sources(write) if write is not None else ():
-            storage = source.access.view.storage
-            if _exempt(storage) or source.defined is not E.FALSE:
-                continue
-            if table.uses(storage).writes:
-                if id(source) not in seen:
-                    left.append(source)
-                seen.add(id(source))
-            elif id(storage) not in seen:
-                found.append(source)
-                seen.add(id(storage))
-    found.sort(key=lambda source: source.access.order)
-    storage = origin.access.view.storage
-    if not found or (id(storage) not in seen and table.uses(storage).writes):
-        return [origin, *found]
-    return found
-
-
-def _last(flow: Flow, read: Read) -> Write | None:
-    """The last write before a read, if that sets all that is read whenever it is read."""
-    access = read.access
-    before = [
-        write
-        for write in flow.writes.get(id(access.view.storage), ())
-        if write.access.order < access.order
-    ]
-    last = max(before, key=lambda write: write.access.order, default=None)
-    if last is None or not last.sets or not dominates(last.access, access):
-        return None
-    return last if contains(last.access.view, access.view) else None
+            return [(origin, read.demand)]
+    return [(found[0], read.demand)]
 
 
 def _said(judged: list[Read], read: Read) -> bool:

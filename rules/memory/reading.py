@@ -56,6 +56,8 @@ class Read(Struct, eq=False):
     loosely: bool = False
     #: of its elements a part is defined, in the bytes of each
     partly: bool = False
+    #: it is asked what becomes of it where all of it was set, by whatever
+    set: bool = False
     #: what is said of it was found before, and nothing that it hangs on has changed
     kept: bool = False
     done: bool = False

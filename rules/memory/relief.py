@@ -1,4 +1,4 @@
-"""What would be defined if a certain read were: which of several reads is to blame."""
+"""What would be defined if all had been set that is read: which of several reads is to blame."""
 
 from __future__ import annotations
 
@@ -8,26 +8,25 @@ from functools import cmp_to_key
 from rules.memory.cases import common_loops, contains, dominates
 from rules.memory.defined import Flow
 from rules.memory.reading import Read, Write
-from rules.memory.samples import remedy
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool
 
 #: how often a trace is asked: each time all of it is settled anew
-_MOST = 4
+_MOST = 16
 #: iterations of a loop that are told apart where it is asked which of two reads runs first
 _FIRST = 3
 
 
 class Relief:
-    """The flow of a trace, each time with another read taken to be of what is defined."""
+    """The flow of a trace, each time with other reads taken to be of what was set."""
 
     def __init__(self, flow: Flow) -> None:
         self._flow = flow
-        self._found: dict[frozenset[int], Flow] = {}
+        self._found: dict[frozenset[int], Flow | None] = {}
 
-    def origins(self, read: Read) -> tuple[list[Read], list[Read]]:
-        """The first reads of what may be undefined for this one, in the order in which they run;
-        and others on the way, of tensors that are perhaps not written in full before."""
+    def origins(self, read: Read) -> list[Read]:
+        """The reads of what may be undefined for this one: the first ones in the order in which
+        they run, then others on the way, of tensors that are perhaps not written in full before."""
         found: dict[int, Read] = {}
         passed: dict[int, Read] = {}
         left = [read]
@@ -47,7 +46,7 @@ class Relief:
             for n, at in passed.items()
             if n not in found and not self._written_before(at, surely=True)
         ]
-        return sorted(found.values(), key=_RUNS), sorted(later, key=_RUNS)
+        return [*sorted(found.values(), key=_RUNS), *sorted(later, key=_RUNS)] or [read]
 
     def _written_before(self, read: Read, surely: bool = False) -> bool:
         """Whether some write of the text precedes a read: if not, it begins with what is there."""
@@ -74,63 +73,51 @@ class Relief:
         """Whether there is no element that a write is about."""
         return self._flow.known(write).without(E.not_(write.access.view.mask)) is E.TRUE
 
-    def cause(self, read: Read, origins: Sequence[Read], later: Sequence[Read]) -> Read:
-        """The first of the reads without which nothing undefined decides.
+    def shares(self, read: Read) -> list[tuple[Read, Bool]]:
+        """The reads by which something undefined decides, each with what has to hold so that it is
+        not because of this one.
 
-        If none is known to be, one without which nothing does for the first input that is found
-        for which something does; else the first of all. ``later``: reads of what is carried on from
-        the ``origins`` to tensors that may not be written in full, in the order of the program.
-        Where something undefined decides even if all of the ``origins`` are of what is defined, it
-        is one of these.
+        That is what is demanded where all that the others are of was set. The first of all stands
+        for them where this is not known, or would take too long.
         """
-        if len(origins) + len(later) < 2:
-            return origins[0]
-        demands: list[Bool] = []
-        for origin in origins:
-            demand = self._demand(read, (origin,))
+        found = self.origins(read)
+        whole = [(found[0], read.demand)]
+        if len(found) < 2:
+            return whole
+        ranges = self._flow.ways.ranges(read.access)
+        shares: list[tuple[Read, Bool]] = []
+        for origin in found:
+            demand = self._demand(read, [each for each in found if each is not origin])
             if demand is None:
-                break
-            if self._flow.ways.ranges(read.access).holds(demand):
-                return origin
-            demands.append(demand)
-        found = self._remedy(read, demands) if len(origins) > 1 or later else None
-        if found is not None and found < len(demands):
-            return origins[found]
-        if later and found is not None and len(demands) == len(origins):
-            every = demands[0] if len(origins) == 1 else self._demand(read, origins)
-            if every is not None and self._remedy(read, [every]) == 1:
-                return self._of_later(read, later)
-        return origins[0]
-
-    def _of_later(self, read: Read, later: Sequence[Read]) -> Read:
-        """The first of the reads without which nothing undefined decides; the last one is what
-        decides itself."""
-        for each in later:
-            demand = E.TRUE if each is read else self._demand(read, (each,))
-            if demand is not None and self._flow.ways.ranges(read.access).holds(demand):
-                return each
-        return later[-1]
-
-    def _remedy(self, read: Read, demands: Sequence[Bool]) -> int | None:
-        access = read.access
-        lost = E.and_(*access.path, *access.ranges, E.not_(read.demand))
-        sizes = {axis.symbol: axis.size for axis in access.view.axes}
-        sizes.update({loop.symbol: loop.trips for loop in access.loops})
-        return remedy(self._flow.table.trace, lost, demands, sizes)
+                return whole
+            if not ranges.holds(demand):
+                shares.append((origin, demand))
+        if not shares:
+            return whole
+        origin, demand = shares[0]
+        every = E.and_(*(demand for _, demand in shares))
+        if not ranges.holds(E.implies(every, read.demand)):
+            shares[0] = origin, E.and_(demand, E.implies(every, read.demand))
+        return shares
 
     def _demand(self, read: Read, origins: Sequence[Read]) -> Bool | None:
-        """What a read demands if others are of what is defined; None: more is asked of a trace than
-        is worth it.
+        """What a read demands where all that others are of was set; None: that is not known, or
+        more is asked of a trace than is worth it.
         """
         key = frozenset(map(id, origins))
-        flow = self._found.get(key)
-        if flow is None:
+        if key not in self._found:
             if len(self._found) >= _MOST:
                 return None
-            flow = self._found[key] = self._flow.without(origins)
+            self._found[key] = self._flow.without(origins)
+        flow = self._found[key]
+        if flow is None:
+            return None
         at = id(read.access.operation)
         place = next(k for k, each in enumerate(self._flow.reads[at]) if each is read)
-        return flow.reads[at][place].demand
+        again = flow.reads[at][place]
+        if again.demand is not E.TRUE and not again.exact:
+            return None
+        return again.demand
 
 
 def _first(read: Read, loops: int) -> list[int]:

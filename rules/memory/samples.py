@@ -84,61 +84,6 @@ def missed_by(
     return E.TRUE
 
 
-def remedy(
-    trace: Trace, lost: Bool, remedies: Sequence[Bool], sizes: Mapping[E.Sym, Expr]
-) -> int | None:
-    """Which of some conditions holds where ``lost`` does: at the first input that is found for it.
-
-    ``sizes``: how far indices go. As many as there are: none of them holds there; None: no input is
-    found.
-    """
-    demands = [item.condition for item in trace.assumptions]
-    put = _equal(demands)
-    terms = [put.bool(term) for term in (lost, *demands, *remedies)]
-    ends = {symbol: put.expr(size) for symbol, size in sizes.items()}
-    ways = terms[len(terms) - len(remedies) :]
-    wanted = [part for term in terms[: len(terms) - len(remedies)] for part in conjuncts(term)]
-    said: list[Expr | Bool] = [*terms, *ends.values()]
-    free = {symbol for term in said for symbol in term.free()}
-    inner = (s for s in free if s.origin not in E.GIVEN or s.origin is E.Origin.GRID)
-    places = sorted(inner, key=lambda symbol: symbol.id)
-    flags = {name for term in terms for name in term.variables()}
-    tied = _tied([*wanted, *ways])
-    if sum(symbol in tied for symbol in places) > _MOST:
-        return None
-    for values in _values(free, flags):
-        tried = [_places(ends.get(s), values) for s in places]
-        for k, symbol in enumerate(places):
-            if symbol not in tied:
-                alone = [fact for fact in wanted if fact.free() == (symbol,)]
-                fits = (n for n in tried[k] if all(_true(f, {symbol.name: n}) for f in alone))
-                tried[k] = (next(fits, 0),)
-        for numbers in product(*tried):
-            here = {**values, **{s.name: n for s, n in zip(places, numbers, strict=True)}}
-            if all(_true(fact, here) for fact in wanted):
-                holds = (k for k, way in enumerate(ways) if _true(way, here))
-                return next(holds, len(remedies))
-    return None
-
-
-def _tied(terms: Iterable[Bool]) -> set[E.Sym]:
-    """The symbols of which something is said together with others, or in alternatives."""
-    found: set[E.Sym] = set()
-    for fact in (part for term in terms for part in conjuncts(term)):
-        if len(fact.free()) > 1 or fact.args:
-            found.update(fact.free())
-    return found
-
-
-def _places(size: Expr | None, values: Mapping[str, int | bool]) -> tuple[int, ...]:
-    """Indices that are tried: the first ones, and the last one."""
-    try:
-        last = -1 if size is None else int(E.evaluate(size, values)) - 1
-    except E.EvaluationError:
-        last = -1
-    return _PLACES if last <= _PLACES[-1] else (*_PLACES, last)
-
-
 def _true(fact: Bool, values: Mapping[str, int | bool]) -> bool:
     try:
         return bool(E.evaluate(fact, values))

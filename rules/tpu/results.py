@@ -62,6 +62,8 @@ class Results:
         for write in self.table.writes:
             touches = write.operation.touches
             alone = sum(touch.writes and not touch.destroys for touch in touches) == 1
+            if any(extent.is_const and extent.const <= 0 for extent in write.tensor.shape):
+                continue  # there is nothing in it
             if alone and any(touch.reads for touch in touches) and self.means(write):
                 yield write
 

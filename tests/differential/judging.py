@@ -229,26 +229,14 @@ def _site(found: Diagnostic) -> tuple[str, int]:
 
 
 def _again(found: Sequence[Diagnostic], said: Sequence[Diagnostic]) -> set[tuple[str, int]]:
-    """Reads of what was reported as undefined before: the check speaks of the first one only, and
-    of one where several make undefined what decides.
-    """
+    """Reads of what was reported as undefined before: the check speaks of the first one only."""
     known = [d for d in said if d.rule == "uninitialised-read"]
     first = {_tensor(d): d.span.line for d in reversed(known)}
-    deciding = {line for d in known for line in _deciding(d) or {d.span.line}}
     return {
         (d.rule, d.span.line)
         for d in found
-        if d.rule == "uninitialised-read"
-        and (
-            first.get(_tensor(d), d.span.line) < d.span.line
-            or not deciding.isdisjoint({d.span.line, *_deciding(d)})
-        )
+        if d.rule == "uninitialised-read" and first.get(_tensor(d), d.span.line) < d.span.line
     }
-
-
-def _deciding(diagnostic: Diagnostic) -> set[int]:
-    """Where something hangs on what was read, if that is elsewhere."""
-    return {label.span.line for label in diagnostic.labels if "decides here" in label.text}
 
 
 def _tensor(diagnostic: Diagnostic) -> int:

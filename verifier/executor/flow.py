@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from math import prod
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from msgspec import Struct, field
 
 from verifier.executor.footprints import Lost, Mask, Part, Route, routes_of, written_part
 from verifier.executor.memory import SUM, Bound, Memory
+from verifier.executor.reasons import Reasons
 from verifier.executor.regions import Gather, Geometry
 from verifier.hardware.memories import Buffer
 from verifier.source.ir import Span
@@ -26,9 +27,6 @@ from verifier.symbolic.memory.events import Origin, UndefinedRead
 from verifier.symbolic.roles import INDEX
 from verifier.symbolic.tensors import StorageKind
 from verifier.symbolic.trace import Operation
-
-#: first reads that one element remembers
-_MOST: Final = 8
 
 #: computes the operation on these operands; False: nothing was done, the semantics have to
 Direct: TypeAlias = Callable[[Mapping[str, Bound]], bool]
@@ -41,49 +39,28 @@ Moves: TypeAlias = Callable[[str, Lost, str], "Lost | None"]
 Postponed: TypeAlias = Callable[[Bound, Origin], bool]
 
 
-class Origins:
-    """The first reads of what is not defined, which elements remember by number (from 1 on)."""
+class Origins(Reasons[Origin]):
+    """The first reads of what is not defined, and what hangs on them."""
 
-    __slots__ = ("_known", "_meet", "_numbers", "_stored")
+    __slots__ = ("_meet", "_stored")
 
     def __init__(self, meet: Callable[[object], bool]) -> None:
-        self._known: list[tuple[Origin, ...]] = []
-        self._numbers: dict[tuple[Origin, ...], int] = {}
+        super().__init__()
         self._meet = meet
         #: tensors of the caller's, and where something that these reads make undefined was stored
         self._stored: dict[int, tuple[Memory, dict[Origin, Span]]] = {}
 
-    def number(self, *origins: Origin) -> int:
-        """Of first reads that became one element."""
-        number = self._numbers.get(origins)
-        if number is None:
-            self._known.append(origins)
-            number = self._numbers[origins] = len(self._known)
-        return number
-
-    def both(self, left: Lost, right: Lost) -> Lost:
-        """The reads by which either is undefined, element by element."""
-        out: Lost = np.maximum(left, right)
-        mixed = (left > 0) & (right > 0) & (left != right)
-        if not bool(mixed.any()):
-            return out
-        for a, b in np.unique(np.stack([left[mixed], right[mixed]]), axis=1).T:
-            first, second = (self._known[int(number) - 1] for number in (a, b))
-            joined = dict.fromkeys((*first, *second))
-            out[mixed & (left == a) & (right == b)] = self.number(*[*joined][:_MOST])
-        return out
-
     def blame(self, lost: Lost, use: Span, why: str) -> None:
         """Something hangs on elements that are undefined by these reads."""
         for number in np.unique(lost):
-            for origin in self._known[int(number) - 1] if number > 0 else ():
+            for origin in self.of(int(number)):
                 self._meet(UndefinedRead(origin, use, why))
 
     def keep(self, memory: Memory, lost: Lost, use: Span) -> None:
         """Elements that are undefined by these reads are stored; they may yet be overwritten."""
         _, uses = self._stored.setdefault(id(memory), (memory, {}))
         for number in np.unique(lost[lost > 0]):
-            for origin in self._known[int(number) - 1]:
+            for origin in self.of(int(number)):
                 uses.setdefault(origin, use)
 
     def told(self, memory: Memory) -> bool:
@@ -97,7 +74,7 @@ class Origins:
             lost = np.where(memory.undefined(whole), memory.reads(whole), 0)
             why = stored_to(memory.name)
             for number in np.unique(lost[lost > 0]):
-                for origin in self._known[int(number) - 1]:
+                for origin in self.of(int(number)):
                     if origin in uses:
                         self._meet(UndefinedRead(origin, uses[origin], why))
 
@@ -298,7 +275,7 @@ class Flow:
             if route.prefix and part.size == prod(target.place.shape):
                 self._carry(route.to, self._so_far(part).reshape(target.place.shape), outward)
                 return
-            part = self._line(part, route.folded)
+            part = self._origins.line(part, route.folded)
         part = route.through_windows(part)
         self._carry(route.to, np.broadcast_to(part[route.index], target.place.shape), outward)
 
@@ -312,7 +289,7 @@ class Flow:
             return
         if route.folded:
             part = np.where(_there(self._bounds[role].place), part, 0)
-            part = self._line(part, route.folded)
+            part = self._origins.line(part, route.folded)
         part = route.through_windows(part)
         self._add(ACCUMULATORS, np.broadcast_to(part[route.index], lanes))
 
@@ -345,14 +322,6 @@ class Flow:
     def _add(self, role: str, lost: Lost) -> None:
         known = self._lost.get(role)
         self._lost[role] = lost if known is None else self._origins.both(known, lost)
-
-    def _line(self, part: Lost, axes: tuple[int, ...]) -> Lost:
-        """The reads by which what is made of all elements along the axes is undefined."""
-        total: Lost | None = None
-        for number in np.unique(part[part > 0]):
-            found = np.where((part == number).any(axis=axes, keepdims=True), number, 0)
-            total = found if total is None else self._origins.both(total, found)
-        return part.max(axis=axes, keepdims=True) if total is None else total
 
     def _so_far(self, part: Lost) -> Lost:
         """The same of what is made of an element and all that stream by before it."""

@@ -309,13 +309,21 @@ class ByteMemory:
     def _put_in_order(self, data: Bytes, place: Place, array: Array) -> None:
         for _ in self._windows(data, place, array.dtype):  # are they all there?
             pass
+        self._put_inside(data, place, array)
+
+    def _put_inside(self, data: Bytes, place: Place, array: Array) -> None:
+        """As :meth:`_put_in_order`, of the elements that are there."""
         n, _, h, w = place.shape
         at = np.empty(place.shape, np.int64)
         for block in place.blocks:
             first, last = block.channels
             at[:, first:last] = _positions(block).reshape(n, last - first, h, w)
         each = array.view(np.uint8).reshape(-1, place.itemsize)
-        data[at.reshape(-1, 1) + np.arange(place.itemsize)] = each
+        bytes_ = at.reshape(-1, 1) + np.arange(place.itemsize)
+        if not self.inside(place):
+            there = (bytes_[:, 0] >= 0) & (bytes_[:, -1] < self.size)
+            bytes_, each = bytes_[there], each[there]
+        data[bytes_] = each
 
     def take(self, place: Place) -> None:
         """The bytes of a tensor are read."""
@@ -350,15 +358,19 @@ class ByteMemory:
                 window[...] = 0
 
     def spoil(self, place: Place, origins: Bytes) -> None:
-        """Elements of a tensor were made of what is undefined: by which read, or 0."""
+        """Elements of a tensor were made of what is undefined: by which read, or 0.
+
+        That some are not there is a fault of its own.
+        """
         if self.full or not self.tracked:
             return
         if self.origins is None:
             self.origins = cleared(self.size)
         word = _WORDS[place.itemsize]
         ones = word.type(_ONES[place.itemsize])
-        self._put(self.origins, place, origins.astype(word) * ones)
-        self._put(self._record(), place, np.where(origins > 0, 0, ones).astype(word))
+        put = self._put if self.inside(place) else self._put_inside
+        put(self.origins, place, origins.astype(word) * ones)
+        put(self._record(), place, np.where(origins > 0, 0, ones).astype(word))
 
     def undefined(self, place: Place, new: int) -> Bytes:
         """By which read each element of a tensor is undefined, 0 where it is defined; ``new``: what

@@ -17,7 +17,9 @@ from msgspec.structs import replace
 from verifier.executor.footprints import Route, holds, route_to
 from verifier.executor.lanes import ByteMemory, Bytes, Place, Quad
 from verifier.executor.races import Races
+from verifier.executor.reasons import Reasons
 from verifier.hardware.memories import Buffer
+from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.effects import Decides, Reads
 from verifier.symbolic.memory.deciding import Taken, taken
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
     from verifier.executor.machine import ConcreteMachine
     from verifier.executor.tpu import Region
 
-#: first reads that are told apart; later ones count as the last of these
+#: sets of first reads that are told apart; later ones count as the last of these
 _MOST: Final = 255
 
 
@@ -43,7 +45,7 @@ class Used(Struct):
     destroys: bool = False
 
 
-class _First(Struct, frozen=True):
+class _First(Struct, frozen=True, eq=False):
     """A first read of elements that mean nothing, as in :class:`UndefinedLanes`.
 
     ``shared``: other cores see them, too.
@@ -56,24 +58,23 @@ class _First(Struct, frozen=True):
     shared: bool
 
 
-class Origins(Struct):
-    """The first reads of a run, by number from 1 on."""
+class Origins(Reasons[_First]):
+    """The first reads of a run."""
 
-    known: list[_First] = field(default_factory=list)
+    __slots__ = ("_firsts",)
 
-    def number(self, read: _First) -> int:
-        for number, known in enumerate(self.known, 1):
-            if known.operation.span == read.operation.span and known.role == read.role:
-                return number
-        if len(self.known) < _MOST:
-            self.known.append(read)
-        return len(self.known)
+    def __init__(self) -> None:
+        super().__init__(_MOST)
+        self._firsts: dict[tuple[Span, str], _First] = {}
+
+    def first(self, read: _First) -> int:
+        """The number of a read; those of one operand in a loop are one."""
+        return self.number(self._firsts.setdefault((read.operation.span, read.role), read))
 
     def meet(self, machine: ConcreteMachine, lost: Bytes, operation: Operation, why: str) -> None:
         """An operation hangs on what is lost."""
         races = machine.state.get("races")
-        for number in np.unique(lost[lost > 0]):
-            first = self.known[int(number) - 1]
+        for first in (first for number in np.unique(lost) for first in self.of(int(number))):
             event = UndefinedLanes(
                 first.operation, first.role, first.partly, first.spoiled, operation.span, why
             )
@@ -92,12 +93,12 @@ def _origins(machine: ConcreteMachine) -> Origins:
 class Spoilt(Struct):
     """What of the results of an operation means nothing."""
 
+    origins: Origins
     by_role: dict[str, tuple[Used, Bytes]] = field(default_factory=dict)
 
     def add(self, target: Used, lost: Bytes) -> None:
         _, known = self.by_role.get(target.role, (target, lost))
-        both = np.where((known > 0) & (lost > 0), np.minimum(known, lost), np.maximum(known, lost))
-        self.by_role[target.role] = target, both
+        self.by_role[target.role] = target, self.origins.both(known, lost)
 
     def mark(self) -> None:
         """Note it, once the operation was done."""
@@ -113,12 +114,12 @@ def follow(
 ) -> Spoilt:
     """What becomes of what is read and means nothing; ``reads``: the parts that lie in memory."""
     roles = {each.role: each for each in used}
-    out = Spoilt()
+    origins = _origins(machine)
+    out = Spoilt(origins)
     for role, parts in reads.items():
         if all(memory.written(place) for memory, place in parts):
             continue
-        origins = _origins(machine)
-        new = origins.number(_first(machine, operation, role, parts))
+        new = origins.first(_first(machine, operation, role, parts))
         fates = _fates(operation, role, roles)
         for memory, place in parts:
             lost = memory.undefined(place, new)
@@ -134,7 +135,7 @@ def follow(
                     origins.meet(machine, gone, operation, route.why)
                 else:
                     target = roles[route.to]
-                    out.add(target, _carried(gone, route, target.region.place.shape))
+                    out.add(target, _carried(origins, gone, route, target.region.place.shape))
     return out
 
 
@@ -153,13 +154,13 @@ def _route(
     return route
 
 
-def _carried(lost: Bytes, route: Route, shape: Quad) -> Bytes:
+def _carried(origins: Origins, lost: Bytes, route: Route, shape: Quad) -> Bytes:
     """By which reads the elements of a result of that shape are undefined."""
     if route.index is None:
         return np.full(shape, lost.max(initial=0), np.uint8)
     lost = route.through_windows(lost)
     if route.folded:
-        lost = lost.max(axis=route.folded, keepdims=True, initial=0)
+        lost = origins.line(lost, route.folded)
     if lost.size == 0:
         return np.zeros(shape, np.uint8)
     # that an operand leaves its tensor is a fault of its own

@@ -281,6 +281,7 @@ class ConcreteMachine(Numbering):
                     self.judge(rule, check)
             elif any(check.predicate is not E.TRUE for check in checks):
                 accused.append(rule)
+                self.clean = False
         for size in shape:
             if size.is_const and size.const < 0:
                 raise UnsupportedError(f"`{name}` has a negative extent", span)

@@ -456,7 +456,7 @@ def perform(machine: ConcreteMachine, steps: Steps, bounds: dict[str, Bound]) ->
     if machine.watch is not None:
         machine.watch.operation(machine.program, steps, bounds)
     for role in steps.writes if machine.found else ():
-        machine.wrote(bounds[role].memory, operation.span)
+        machine.wrote(bounds[role].memory, operation.span_of(role))
     for role in steps.given:
         machine.updated.setdefault(bounds[role].memory, operation)
     lost = _undefined(machine, steps, bounds)

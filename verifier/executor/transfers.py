@@ -54,7 +54,10 @@ def _shape(view: View) -> tuple[int, ...]:
 def _moved(
     operation: Operation, role: str, reads: NDArray[np.int64], writes: NDArray[np.int64]
 ) -> NDArray[np.int64] | None:
-    """What goes to each element that is written, if it is read in some order of the axes."""
+    """What goes to each element that is written, if it is read in some order of the axes.
+
+    -1 where that would be none of the source's, whose shape does not fit.
+    """
     axes = [E.fresh("at", 0, None, E.Origin.AXIS) for _ in writes.shape]
     source = taken_from(operation, role, axes)
     if source is None or len(source) != reads.ndim or reads.ndim != writes.ndim:
@@ -66,7 +69,10 @@ def _moved(
     if None in order or sorted(k for k in order if k is not None) != [*range(writes.ndim)]:
         return None
     turned = np.transpose(reads, np.argsort([k for k in order if k is not None]))
-    return turned if turned.shape == writes.shape else None
+    found = np.full(writes.shape, -1, reads.dtype)
+    both = tuple(map(slice, np.minimum(turned.shape, found.shape)))
+    found[both] = turned[both]
+    return found
 
 
 __all__ = ["overlapping"]
