@@ -4,133 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
-from math import lcm
-from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from rules.memory.cases import common_loops
 from rules.tpu import flow, kit
-from rules.tpu.beginnings import Beginning, beginning, divisors
+from rules.tpu.beginnings import Beginning, beginning
 from rules.tpu.crossed import crossed
 from rules.tpu.examples import pair
 from rules.tpu.flow import Instance, Use, Uses
 from rules.tpu.kit import function, words
 from rules.tpu.runs import is_block
+from rules.tpu.sources import Source, possible, source_of
 from verifier.dialects.names import OKK
 from verifier.hardware.chips import Chip
 from verifier.rulebase import Monitor, On, Replayed, Rule, register
 from verifier.symbolic import expr as E
 from verifier.symbolic.checks import Check, Note
-from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.expr import Bool
 from verifier.symbolic.lanes import LocalTensor
 from verifier.symbolic.memory.events import Stretch
-from verifier.symbolic.memory.known import MOST_TURNS, Known
-from verifier.symbolic.tensors import Loop
+from verifier.symbolic.memory.known import Known
 from verifier.symbolic.trace import Operation, Trace
-
-#: iterations back in which the write that a read is about is looked for, at least: pipelines of
-#: three stages
-_AGES: Final = 2
-
-
-class Source(Struct, frozen=True):
-    """The write whose data a read is about: where it is, and how many iterations ago of a loop."""
-
-    write: Instance
-    #: how many outer loops the two share, and the age in the innermost of them
-    depth: int
-    age: int
-    #: the loop before that has put it there, and its index then
-    filled: Loop | None = None
-    index: Expr | None = None
-
-
-def held(use: Use, put: E.Substitution, conditions: set[int]) -> bool:
-    return all(id(put.bool(fact)) in conditions for fact in use.path)
-
-
-#: how a write's tensor has to lie with respect to what is read
-Fit = Callable[[Chip, LocalTensor, LocalTensor], bool]
-
-
-def source_of(
-    chip: Chip, read: Use, writes: Sequence[Use], fits: Fit = kit.holds_all
-) -> Source | None:
-    """The last write before a read that certainly holds all that is read, as far as folding tells.
-
-    It is in the same iteration, or a few iterations ago of a loop around both, or in a loop before
-    the read, in the iteration that comes to its place.
-    """
-    conditions = {id(fact) for fact in read.path} | {id(E.TRUE)}
-    for write in reversed(writes):
-        depth = len(write.loops)
-        if write.order >= read.order or common_loops(write.loops, read.loops) != depth:
-            continue
-        nowhere = E.Substitution({})
-        if held(write, nowhere, conditions) and fits(chip, write.tensor, read.tensor):
-            return Source(Instance(write, write.tensor, ()), depth, 0)
-    for depth in range(len(read.loops), 0, -1):
-        for age in _ages(read, read.loops[depth - 1]):
-            put = flow.back(read.loops, depth - 1, age)
-            for write in reversed(writes):
-                if len(write.loops) != depth or common_loops(write.loops, read.loops) != depth:
-                    continue
-                found = flow.at(write, put)
-                if found is not None and fits(chip, found.tensor, read.tensor):
-                    return Source(found, depth, age)
-    for write in reversed(writes):
-        depth = common_loops(write.loops, read.loops)
-        if write.order >= read.order or len(write.loops) != depth + 1:
-            continue
-        loop = write.loops[depth]
-        index = _filled(loop, write.tensor.address, read.tensor.address)
-        if index is None:
-            continue
-        found = flow.at(write, E.Substitution({loop.symbol: index}))
-        if found is not None and fits(chip, found.tensor, read.tensor):
-            return Source(found, depth, 0, loop, index)
-    return None
-
-
-def _ages(read: Use, loop: Loop) -> range:
-    """How many iterations ago of a loop the source of a read is looked for."""
-    turns = lcm(*divisors(read.tensor.address, loop.symbol))
-    return range(1, max(_AGES, min(turns, MOST_TURNS)) + 1)
-
-
-def _filled(loop: Loop, filled: Expr, wanted: Expr) -> Expr | None:
-    """The last iteration of a loop that comes to an address, if there is one."""
-    if loop.symbol not in filled.free():
-        return loop.trips - 1
-    start = E.Substitution({loop.symbol: E.const(0)}).expr(filled)
-    step = E.Substitution({loop.symbol: E.const(1)}).expr(filled) - start
-    if filled is not start + step * loop.index:
-        return None
-    index, rest = kit.divided(wanted - start, step)
-    return index if rest is E.const(0) else None
-
-
-def _possible(chip: Chip, read: Use, writes: Sequence[Use]) -> Iterator[Source]:
-    """The writes in the iteration of a read that may hold all that is read, and that none later
-    does; that is one of its facts. Behind those of which one surely holds it there are no more."""
-    conditions = {id(fact) for fact in read.path} | {id(E.TRUE)}
-    known = Known(read.path, read.loops)
-    nothing: Bool = E.TRUE
-    for write in reversed(writes):
-        depth = len(write.loops)
-        if write.order >= read.order or common_loops(write.loops, read.loops) != depth:
-            continue
-        if not held(write, E.Substitution({}), conditions):
-            continue
-        holds = kit.holds(chip, write.tensor, read.tensor)
-        last = E.and_(holds, nothing)
-        if last is not E.FALSE:
-            yield Source(Instance(write, write.tensor, (last,)), depth, 0)
-        nothing = E.and_(nothing, E.not_(holds))
-        if nothing is E.FALSE or known.decide_in_turn(E.not_(nothing)) is True:
-            return
 
 
 def _between(
@@ -269,6 +165,20 @@ def overlap_in_run(event: Stretch, chip: Chip) -> Iterator[Check]:
         yield from crossed(trace, chip)
 
 
+def coinciding_in_run(event: Stretch, chip: Chip) -> Iterator[Check]:
+    """What may be wrong with two operands of a run that lie in one place: which of them the last
+    write there was for, and whether the one before was for a loop around, only the text says."""
+    table = flow.uses(event.trace)
+    for _, group in groupby(table.reads, key=lambda read: id(read.operation)):
+        reads = list(group)
+        for read in reads if reads[0].order >= event.since else ():
+            others = [other for other in reads if other.touch.role != read.touch.role]
+            if any(kit.same_place(other.tensor, read.tensor) for other in others):
+                rest = _Others(chip, table, others)
+                yield from rest.written_for_nobody(read)
+                yield from rest.written_for_another(read)
+
+
 def _overlaps(
     trace: Trace,
     chip: Chip,
@@ -300,6 +210,8 @@ def _overlaps(
                 elif key not in told:
                     told.add(key)
                     yield check
+            if run is None:
+                yield from rest.written_for_nobody(read)
             if unclear is not None:
                 left = list(_unclear(chip, read, table, sections, demands))
                 if left:
@@ -319,7 +231,7 @@ def _unclear(
     if source is not None:
         about = E.and_(*source.write.facts)
     else:
-        found = _possible(chip, read, table.writes)
+        found = possible(chip, read, table.writes)
         about = E.or_(*(E.and_(*each.write.facts) for each in found))
     known = Known((*demands, *read.path, *read.within), read.loops)
     if known.decide(about) is True or not _in_one(chip, read, table, known):
@@ -368,8 +280,8 @@ def _of_read(
 ) -> Iterator[tuple[Check, tuple[int, ...]]]:
     """``sure``: the write that a read is about is certain, or not looked for any further."""
     source = source_of(chip, read, table.writes)
-    possible = () if sure else _possible(chip, read, table.writes)
-    for each in [source] if source is not None else possible:
+    others_ = () if sure else possible(chip, read, table.writes)
+    for each in [source] if source is not None else others_:
         for write in _between(read, each, table.writes, sections):
             if kit.same_place(write.tensor, each.write.tensor):
                 continue
@@ -383,9 +295,6 @@ def _of_read(
                 yield alone, _key(read.tensor, write.tensor)
     if source is None:
         return
-    twice = others.written_twice(read, source)
-    if twice is not None:
-        yield _whole(chip, read, *twice, (), E.FALSE, lost=True), ()
     own = source_of(chip, read, table.writes, _coincide)
     if own is None or own.write.use is source.write.use:
         return
@@ -433,7 +342,7 @@ class _Others(Struct, frozen=True):
         return E.or_(
             *(
                 E.and_(*each.write.facts, self.update(read, each, write))
-                for each in _possible(self.chip, read, self.table.writes)
+                for each in possible(self.chip, read, self.table.writes)
                 if each.write.use.order in between
             )
         )
@@ -459,6 +368,20 @@ class _Others(Struct, frozen=True):
         role = f"{words(write.use.touch.role)} of `{function(made)}`"
         reason = f"whether {role} is meant as a part of what `{function(read.operation)}` reads"
         return replace(check, exact=False, reason=f"{reason} is not known")
+
+    def written_for_nobody(self, read: Use) -> Iterator[Check]:
+        """What was to be found in the place of two operands, and was overwritten before."""
+        source = source_of(self.chip, read, self.table.writes)
+        twice = None if source is None else self.written_twice(read, source)
+        if twice is not None:
+            yield _whole(self.chip, read, *twice, (), E.FALSE, lost=True)
+
+    def written_for_another(self, read: Use) -> Iterator[Check]:
+        """What is found in the place of two operands, one of which is worked on in place."""
+        if any(kit.same_place(o.tensor, read.tensor) and o.touch.writes for o in self.uses):
+            source = source_of(self.chip, read, self.table.writes)
+            if source is not None and not read.touch.writes:
+                yield _whole(self.chip, read, source, source.write, (), E.FALSE)
 
     def written_twice(self, read: Use, source: Source) -> tuple[Source, Instance] | None:
         """Two writes to all of the place that a read shares with another operand, the first of
@@ -665,7 +588,10 @@ register(
         facts=("ADR-11", "BUG-03", "OKK-X07", "ADR-07"),
         on=On.TRACE,
         check=live_overlap,
-        monitors=(Monitor(Stretch, overlap_in_run),),
+        monitors=(
+            Monitor(Stretch, overlap_in_run),
+            Monitor(Stretch, coinciding_in_run, meant=True),
+        ),
         # of tensors at one place the later one replaces the earlier, which nothing has read then
         replayed=Replayed(told_as=("okk-lost-result",)),
         dialects=(OKK,),

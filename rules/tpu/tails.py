@@ -58,8 +58,8 @@ def _part(
 
 
 def tail_unread_in_run(event: Reached, chip: Chip) -> Iterator[Check]:
-    """A buffer that a run reads, but not to its end."""
-    if event.read:
+    """A buffer that a run reads, but not to its end, or neither reads nor writes."""
+    if event.read or not event.written:
         yield from tail_unread(event, chip)
 
 

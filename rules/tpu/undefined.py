@@ -16,7 +16,7 @@ from rules.tpu.arranged import arranged, arranged_in_run
 from rules.tpu.examples import pair
 from rules.tpu.flow import Use, Uses
 from rules.tpu.kit import function, words
-from rules.tpu.memory import held, source_of
+from rules.tpu.sources import held, source_of
 from rules.tpu.spoilt import LARGEST, Part, Spoilt, Threat
 from verifier.dialects.names import OKK
 from verifier.hardware.chips import Chip
