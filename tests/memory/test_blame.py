@@ -133,3 +133,53 @@ def test_the_tensor_that_is_short_is_named_where_another_is_carried_to_it(
         assert "replay: confirmed" in line, line
     else:
         assert said == []
+
+
+_SWAPPED = """\
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def summed(x):
+    N, C = x.shape
+    assert N % 48 == 0 and C <= 500
+    out = nl.ndarray((N, C), dtype=nl.float32, buffer=nl.shared_hbm)
+    before = nl.ndarray((48, C), dtype=nl.float32, buffer=nl.sbuf)
+    now = nl.ndarray((48, C), dtype=nl.float32, buffer=nl.sbuf)
+    {FIRST}
+    for i in range(N // 48):
+        nisa.dma_copy(now, x[i * 48 : (i + 1) * 48])
+        nisa.tensor_tensor(now, before, now, op=nl.add)
+        nisa.dma_copy(out[i * 48 : (i + 1) * 48], now)
+        {LAST}
+    return out
+"""
+_SWAP = "before, now = now, before"
+#: what is written before the loop, what ends an iteration; the faults, and the condition
+SWAPPED = (
+    ("nisa.memset(before, 0.0)", _SWAP, []),
+    ("", _SWAP, ["`before` is read before all of it was written"]),
+    ("", "nisa.tensor_copy(before, now)", ["`before` is read before it is written"]),
+    ("nisa.memset(before, 0.0)", f"nisa.memset(now, 0.0)\n        {_SWAP}", []),
+    (
+        "nisa.memset(before, 0.0)",
+        "before = nl.ndarray((48, C), dtype=nl.float32, buffer=nl.sbuf)",
+        ["`before` is read, but nothing writes it", "N <= 48"],
+    ),
+)
+
+
+@pytest.mark.parametrize(("first", "last", "said"), SWAPPED)
+def test_what_one_fault_leaves_undefined_in_tiles_that_are_swapped_makes_no_condition(
+    tmp_path: Path, first: str, last: str, said: list[str]
+) -> None:
+    path = tmp_path / "summed.py"
+    text = _SWAPPED.replace("{FIRST}", first).replace("{LAST}", last)
+    path.write_text(text, encoding="utf-8")
+    checked = analyze_file(FileRequest(path=str(path), targets=("trn2",), api_version="0.6"))
+    (kernel,) = checked.kernels
+    found = [each.message for each in checked.diagnostics if each.severity == "error"]
+    conjuncts = kernel.precondition.conjuncts if kernel.precondition is not None else ()
+    assert [*found, *(each.text for each in conjuncts)] == said

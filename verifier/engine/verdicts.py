@@ -132,7 +132,28 @@ def gathered(verdicts: list[Verdict]) -> list[Verdict]:
             out[position] = replace(
                 verdicts[position], kind=VerdictKind.GATHERED, model=None, query=None
             )
-    return _without_followers(_said_once(out))
+    return _without_echoes(_without_followers(_said_once(out)))
+
+
+def _without_echoes(verdicts: list[Verdict]) -> list[Verdict]:
+    """The verdicts without what goes wrong for some inputs where the same does for all: it comes of
+    one fault, and a condition against it would be one on what is wrong anyhow."""
+
+    def matter(verdict: Verdict) -> tuple[str, Span, str]:
+        check, rule = verdict.obligation.check, verdict.obligation.rule
+        return rule.id, check.span, check.text
+
+    always = {
+        matter(v)
+        for v in verdicts
+        if v.kind is VerdictKind.ALWAYS and v.obligation.rule.silent and not v.noted
+    }
+    return [
+        replace(v, kind=VerdictKind.GATHERED, model=None, query=None, precondition=None)
+        if v.kind is VerdictKind.SOMETIMES and matter(v) in always
+        else v
+        for v in verdicts
+    ]
 
 
 def _without_followers(verdicts: list[Verdict]) -> list[Verdict]:

@@ -35,6 +35,8 @@ class Known:
             self._iterates(loop)
 
     def _learn(self, fact: Bool) -> None:
+        if fact.kind in (E.BoolKind.EQ, E.BoolKind.NE):
+            self._first_in_turn(fact)
         if fact.kind is not E.BoolKind.LE or fact.expr is None or len(fact.expr.terms) != 1:
             return
         (mono, coef) = fact.expr.terms[0]
@@ -43,6 +45,20 @@ class Known:
                 self._bound(mono[0], fact.expr.const)
             elif coef == 1:
                 self._bound_above(mono[0], -fact.expr.const)
+
+    def _first_in_turn(self, fact: Bool) -> None:
+        """Learn from what is said of a remainder: of ``i % 2 != 0`` that ``i`` is not 0."""
+        turn = None if fact.expr is None else _remainder(fact.expr)
+        if turn is None:
+            return
+        symbol, added, count, rest = turn
+        low = self._low.get(symbol, symbol.lo)
+        if low is not None:
+            beyond = (rest - low - added) % count
+            if fact.kind is E.BoolKind.EQ:
+                self._bound(symbol, low + beyond)
+            elif not beyond:
+                self._bound(symbol, low + 1)
 
     def _bound_above(self, symbol: Sym, high: int) -> None:
         best = min(high, self._high.get(symbol, high))
@@ -150,6 +166,20 @@ class Known:
     def most(self, term: Expr) -> int | None:
         """A number that a term does not exceed."""
         return E.bounds(self._by_bounds().expr(term))[1]
+
+
+def _remainder(zero: Expr) -> tuple[Sym, int, int, int] | None:
+    """Of ``(symbol + added) % count - rest``, or that turned round, these four."""
+    for sign in (1, -1):
+        terms = {mono[0]: coef * sign for mono, coef in zero.terms if len(mono) == 1}
+        symbol = next((atom for atom in terms if isinstance(atom, Sym)), None)
+        quotient = next((atom for atom in terms if isinstance(atom, Div)), None)
+        if len(zero.terms) != 2 or symbol is None or quotient is None or terms[symbol] != 1:
+            continue
+        added, count = quotient.num - E.from_atom(symbol), quotient.den
+        if added.is_const and count.is_const and terms[quotient] == -count.const < 0:
+            return symbol, added.const, count.const, added.const - zero.const * sign
+    return None
 
 
 def turns(condition: Bool) -> Iterator[tuple[Sym, int]]:
