@@ -77,11 +77,11 @@ class Relief:
         """The reads by which something undefined decides, each with what has to hold so that it is
         not because of this one.
 
-        That is what is demanded where all that the others are of was set. The first of all stands
-        for them where this is not known, or would take too long.
+        That is what is demanded where all that the others are of was set. The first one that runs
+        stands for them where this is not known, or would take too long.
         """
         found = self.origins(read)
-        whole = [(found[0], read.demand)]
+        whole = [(min(found, key=_RUNS), read.demand)]
         if len(found) < 2:
             return whole
         ranges = self._flow.ways.ranges(read.access)

@@ -158,7 +158,7 @@ def summed(x):
 """
 _SWAP = "before, now = now, before"
 #: what is written before the loop, what ends an iteration; the faults, and the condition
-SWAPPED = (
+SWAPPED: tuple[tuple[str, str, list[str]], ...] = (
     ("nisa.memset(before, 0.0)", _SWAP, []),
     ("", _SWAP, ["`before` is read before all of it was written"]),
     ("", "nisa.tensor_copy(before, now)", ["`before` is read before it is written"]),
