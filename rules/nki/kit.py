@@ -154,6 +154,11 @@ def operator_name(value: object) -> str | None:
     return value.path.rpartition(".")[2] if isinstance(value, ExternalRef) else None
 
 
+def written_operator(value: object) -> str:
+    """The name that the text has for an operator, if it is known."""
+    return (value.written or value.name) if isinstance(value, Enumerator) else ""
+
+
 def _operators(op: Operation, role: str) -> Operators | None:
     return next((item for item in described(op).operators if item.role == role), None)
 

@@ -597,7 +597,7 @@ TRANSFERS: Final = (
         _ADDED,
     ),
     Row("transfer-overlap", "DCP09", INPUT, RESULT, _SHIFTED, "0.5"),
-    _row("dma-compute", "DCM01", _ADD.format("{{multiply||add}}", ""), _ADDED, api="0.4"),
+    _row("operator-kind", "DCM01", _ADD.format("{{sum||add}}", ""), _ADDED, api="0.4"),
     _row("dma-compute", "DCM01", _ADD.format("add", ", scales=[1.0, {{2.0||1.0}}]"), _ADDED),
     _by_dma(
         "DTR02", "dma-transpose-shape", "bfloat16[96, 64]", "bfloat16[64, {{95||96}}]", "", "0.4"

@@ -195,6 +195,9 @@ ELEMENTWISE: Final = (
     _row("operator-kind", "TTN03", _both("op=nl.{{rsqrt||power}}"), _AB, "0.4"),
     _row("operator-kind", "TTN03", _both("op=nl.{{divide||subtract}}"), _AB, "0.3"),
     _row("operator-kind", "TTN03", _both("op=nl.{{bypass||maximum}}"), _AB, "0.6"),
+    _row("operator-kind", "TTN03", _both("op=nl.{{sum||add}}"), _AB, "0.5"),
+    _row("operator-kind", "TTN03", _both("op=nl.{{all||logical_and}}"), _AB, "0.3"),
+    _row("operator-kind", "TTN03", _both("op=nl.{{max||maximum}}"), _AB, "0.6"),
     _row(
         "engine-choice", "TTN04", _both("op=nl.power, engine=nisa.engine.{{vector||gpsimd}}"), _AB
     ),

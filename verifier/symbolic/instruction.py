@@ -44,6 +44,8 @@ class Operators:
     unary: frozenset[str] = frozenset()
     #: which it no longer takes, with the generation
     gone: Mapping[str, str] = field(default_factory=dict, hash=False)
+    #: names that other uses of them have, and that are none here, with the generation
+    misnamed: Mapping[str, str] = field(default_factory=dict, hash=False)
 
 
 class Simulated(Struct, frozen=True):

@@ -217,8 +217,10 @@ def _scopes(trace: Trace, target: Target) -> Iterator[Check]:
 def _reached(trace: Trace, operation: Operation, role: str, view: View) -> Iterator[Check]:
     """A tensor is used within the block that it is made in."""
     storage = view.storage
+    place = operation.span_of(role)
     left = [
-        *(loop.name for loop in loops_left(storage, operation)),
+        # the condition of a while loop is of the loop, whose trips decide it for the next one
+        *(x.name for x in loops_left(storage, operation) if not _inside(place, x.span)),
         *(turn.name for turn in trace.turns if _behind(turn, storage, operation)),
     ]
     if left:
@@ -232,7 +234,7 @@ def _reached(trace: Trace, operation: Operation, role: str, view: View) -> Itera
     name = tensor_name(storage)
     yield Check(
         predicate=E.FALSE,
-        span=operation.span_of(role),
+        span=place,
         text=f"{name} is used where it is made",
         message=f"`{name}` is used outside of {block} that it is made in",
         facts=kit.catalogue(("LP13", "E19")),

@@ -32,12 +32,15 @@ def _operator_kind(op: Operation, target: Target) -> Iterator[Check]:
         if operator is None:
             continue
         listed = "operators: " + ", ".join(sorted(_admitted(op, item)))
+        written = kit.written_operator(op.value(item.role))
+        misnamed = written in item.misnamed and op.generation.at_least(item.misnamed[written])
+        named = written if misnamed else operator
         yield check(
             op,
             item.role,
-            E.truth(operator in _admitted(op, item)),
-            f"{item.role} of {instruction.short} is one of its operators (it is {operator})",
-            f"{instruction.short} cannot compute {operator}",
+            E.truth(operator in _admitted(op, item) and not misnamed),
+            f"{item.role} of {instruction.short} is one of its operators (it is {named})",
+            f"{instruction.short} cannot compute {named}",
             *item.facts,
             about=(),
             help=(listed,) if len(item.admitted) <= _LISTED else (),

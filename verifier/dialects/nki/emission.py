@@ -69,13 +69,13 @@ class _Gathered(Struct):
 def as_operator(value: object) -> object:
     """An ``op=`` argument as an operator, if it names one (``nl.add``, ``np.add``)."""
     if isinstance(value, ApiRef) and value.name.startswith("language."):
-        name = names.operator_name(value.name.removeprefix("language."))
+        written = value.name.removeprefix("language.")
+        name = names.operator_name(written)
+        return Enumerator("op", name, written=written) if name is not None else value
     elif isinstance(value, ExternalRef):
         found = names.external(value.path)
         return found if isinstance(found, Enumerator) else value
-    else:
-        return value
-    return Enumerator("op", name) if name is not None else value
+    return value
 
 
 def present(machine: Machine, instruction: Instruction, bound: Bound, call: Call) -> Bound:

@@ -93,6 +93,8 @@ class _While:
             exits += vm.outside() > before
             if exits >= UNDECIDED:  # ways out that the facts do not decide, trip after trip
                 vm.back_to(mark)
+                self.test(HostUse.ENTRY)
+                self.trip()  # there is a first one, before all that is unknown
                 self._anyhow()
                 return
         vm.unfollowed(f"a while loop runs more than {LIMIT} times", self.stmt.span)

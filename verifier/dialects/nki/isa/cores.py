@@ -73,7 +73,7 @@ def _collective(
             *others,
         ),
         engines=Engines(Engine.DMA),
-        operators=tuple(admits(each, ACROSS_RANKS, "NKI-K02") for each in operators),
+        operators=tuple(admits(each, ACROSS_RANKS, "NKI-K02", folds=True) for each in operators),
         footprint=Footprint(
             reads=(
                 *(decides(each, "other ranks receive it") for each in sent),

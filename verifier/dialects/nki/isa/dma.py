@@ -183,6 +183,7 @@ DMA_COMPUTE: Final = Instruction(
     engines=Engines(Engine.DMA),
     footprint=Footprint(reads=(streamed("srcs"),), writes=written("dst")),
     traits=frozenset({Trait.DMA}),
+    operators=(admits("reduce_op", words("add"), "NKI-DCM01", folds=True),),
     skips=Skips("NKI-DCM09"),
     counted=("NKI-DCM02",),
 )

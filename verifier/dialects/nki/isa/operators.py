@@ -33,6 +33,12 @@ ACTIVATIONS: Final = words(
     "rsqrt reciprocal sign abs"
 )
 
+#: functions that fold a tile, which name no operator on two numbers: ``nl.max`` is ``nl.maximum``
+#: for what folds alone (NKI-TSR03, NKI-TCU01, NKI-PRD01), others were NumPy's in Beta 1
+_FOLDING: Final = words("max amax min amin sum prod all any mean average")
+_NOT_OF_TWO: Final = dict.fromkeys(_FOLDING, "")
+_NOT_OF_FOLDS: Final = dict.fromkeys(_FOLDING - words("max min average"), "0.2")
+
 _MAGNITUDES: Final = words("abs_max abs_min")
 
 #: what folds a partition
@@ -57,12 +63,15 @@ def admits(
     bits: str = "",
     unmixed: str = "",
     gone: Mapping[str, str] | None = None,
+    folds: bool = False,
 ) -> Operators:
-    """``gone``: operators that it no longer has, with the generation."""
+    """``gone``: operators that it no longer has, with the generation. ``folds``: it is what a tile
+    is folded with, and may be named as the function that folds so."""
     magnitudes = dict.fromkeys(_MAGNITUDES & operators, (Capability.MAGNITUDES, ("NKI-H86",)))
     needed = {**magnitudes, **(needs or {})}
     found = Operators(role, operators, facts, needed, ON_BITS, bits, unmixed, UNARY)
-    return dataclasses.replace(found, gone=gone or {})
+    misnamed = _NOT_OF_FOLDS if folds else _NOT_OF_TWO
+    return dataclasses.replace(found, gone=gone or {}, misnamed=misnamed)
 
 
 def newer_unary(fact: str) -> _Needs:

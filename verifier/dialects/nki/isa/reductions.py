@@ -86,7 +86,9 @@ TENSOR_REDUCE: Final = Instruction(
         tile("data", on_chip("NKI-BUF11")),
     ),
     engines=Engines(Engine.VECTOR),
-    operators=(admits("op", REDUCERS, "NKI-RED04", "NKI-T09", bits="NKI-RED05", gone=UNLISTED),),
+    operators=(
+        admits("op", REDUCERS, "NKI-RED04", "NKI-T09", bits="NKI-RED05", gone=UNLISTED, folds=True),
+    ),
     indirection=indirect("dst data", "data"),
     footprint=Footprint(reads=(folded_over("data", "axis"),), writes=written("dst")),
     result=Reduced("data"),
@@ -135,7 +137,7 @@ TENSOR_SCALAR_REDUCE: Final = Instruction(
             needs=newer_unary("NKI-TSR07"),
             gone=UNLISTED,
         ),
-        admits("reduce_op", FOLDS, "NKI-TSR03", "NKI-M095", gone={"subtract": "0.4"}),
+        admits("reduce_op", FOLDS, "NKI-TSR03", "NKI-M095", gone={"subtract": "0.4"}, folds=True),
     ),
     commands=Commands(words("load_reduce reduce reset_reduce"), "NKI-TSR06", "reduce_init"),
     indirection=indirect("dst data", "data"),
@@ -186,7 +188,7 @@ TENSOR_SCALAR_CUMULATIVE: Final = Instruction(
     engines=Engines(Engine.VECTOR),
     operators=(
         admits("op0", ARITHMETIC | UNARY | OF_NUMBERS, "NKI-TCU01", gone=UNLISTED),
-        admits("op1", FOLDS, "NKI-TCU01"),
+        admits("op1", FOLDS, "NKI-TCU01", folds=True),
     ),
     commands=Commands(words("load_reduce reduce reset_reduce"), "NKI-TCU04", "imm1"),
     indirection=indirect("dst src", "src"),
@@ -272,7 +274,11 @@ TENSOR_PARTITION_REDUCE: Final = Instruction(
     engines=Engines(Engine.GPSIMD),
     operators=(
         admits(
-            "op", words("add average bitwise_and bitwise_or maximum"), "NKI-PRD01", bits="NKI-T02"
+            "op",
+            words("add average bitwise_and bitwise_or maximum"),
+            "NKI-PRD01",
+            bits="NKI-T02",
+            folds=True,
         ),
     ),
     footprint=Footprint(reads=(Reads(role="data", fate=Folded(_column)),), writes=written("dst")),

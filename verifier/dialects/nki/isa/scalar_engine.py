@@ -87,7 +87,7 @@ ACTIVATION: Final = Instruction(
     engines=Engines(Engine.SCALAR),
     operators=(
         admits("op", ACTIVATIONS, "NKI-ACT03", "NKI-T15"),
-        admits("reduce_op", words("add"), "NKI-ACT10"),
+        admits("reduce_op", words("add"), "NKI-ACT10", folds=True),
     ),
     commands=Commands(_COMMANDS, "NKI-ACT12", operator="reduce_op"),
     indirection=indirect("dst data", "data"),
@@ -118,7 +118,7 @@ ACTIVATION_REDUCE: Final = Instruction(
     engines=Engines(Engine.SCALAR),
     operators=(
         admits("op", ACTIVATIONS, "NKI-ACT03", "NKI-T15"),
-        admits("reduce_op", words("add"), "NKI-ACR02"),
+        admits("reduce_op", words("add"), "NKI-ACR02", folds=True),
     ),
     indirection=indirect("dst data", "data"),
     footprint=and_reduced(
@@ -174,7 +174,7 @@ ACTIVATE2: Final = Instruction(
     engines=Engines(Engine.SCALAR),
     operators=(
         admits("op", ACTIVATIONS, "NKI-ATW09", "NKI-T15"),
-        admits("reduce_op", words("abs_max abs_min add maximum minimum"), "NKI-ATW06"),
+        admits("reduce_op", words("abs_max abs_min add maximum minimum"), "NKI-ATW06", folds=True),
     ),
     commands=Commands(_COMMANDS, "NKI-ATW07"),
     needs=(Capability.ACTIVATE2, ("NKI-ATW01", "NKI-H85")),

@@ -169,7 +169,7 @@ RANGE_SELECT: Final = Instruction(
     operators=(
         admits("comp_op0", RANGES, "NKI-RSL02"),
         admits("comp_op1", RANGES, "NKI-RSL02"),
-        admits("reduce_op", words("maximum"), "NKI-RSL07"),
+        admits("reduce_op", words("maximum"), "NKI-RSL07", folds=True),
     ),
     commands=Commands(words("idle reduce reset_reduce"), "NKI-AC08"),
     needs=(Capability.RANGE_SELECT, ("NKI-RSL01", "NKI-H76")),
@@ -232,7 +232,7 @@ SELECT_REDUCE: Final = Instruction(
         operator("reduce_op"),
     ),
     engines=Engines(Engine.VECTOR),
-    operators=(admits("reduce_op", words("maximum"), "NKI-SLR06"),),
+    operators=(admits("reduce_op", words("maximum"), "NKI-SLR06", folds=True),),
     commands=Commands(words("idle reduce reset_reduce"), "NKI-SLR07"),
     one_psum_input=OnePort("predicate", "on_true", "NKI-SLR02"),
     footprint=Footprint(
