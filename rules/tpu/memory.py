@@ -213,9 +213,9 @@ def _overlaps(
             if run is None:
                 yield from rest.written_for_nobody(read)
             if unclear is not None:
-                left = list(_unclear(chip, read, table, sections, demands))
-                if left:
-                    unclear[id(read.operation), read.touch.role] = left
+                left = _unclear(chip, read, table, sections, demands)
+                if left is not None:
+                    unclear[id(read.operation), read.touch.role] = list(left)
 
 
 def _unclear(
@@ -224,8 +224,8 @@ def _unclear(
     table: Uses,
     sections: Mapping[int, int],
     demands: Sequence[Bool],
-) -> Iterator[_Unclear]:
-    """The writes before a read that may reach over its edge, if it is not clear in each iteration
+) -> Iterator[_Unclear] | None:
+    """The writes before a read that may reach over its edge; None: it is clear in each iteration
     which write the read is about."""
     source = source_of(chip, read, table.writes)
     if source is not None:
@@ -235,7 +235,18 @@ def _unclear(
         about = E.or_(*(E.and_(*each.write.facts) for each in found))
     known = Known((*demands, *read.path, *read.within), read.loops)
     if known.decide(about) is True or not _in_one(chip, read, table, known):
-        return
+        return None
+    return _over_edges(chip, read, table, sections, known, about)
+
+
+def _over_edges(
+    chip: Chip,
+    read: Use,
+    table: Uses,
+    sections: Mapping[int, int],
+    known: Known,
+    about: Bool,
+) -> Iterator[_Unclear]:
     for write in table.writes:
         beside = _races(write, read, sections)
         for each in flow.earlier(write, read, 0, beside):
@@ -296,7 +307,7 @@ def _of_read(
     if source is None:
         return
     own = source_of(chip, read, table.writes, _coincide)
-    if own is None or own.write.use is source.write.use:
+    if own is None:
         return
     for write in _between(read, own, table.writes, sections):
         if _is_lost(chip, table, read, own, write):
