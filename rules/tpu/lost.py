@@ -19,7 +19,6 @@ from msgspec.structs import replace
 
 from rules.tpu import flow, rounds
 from rules.tpu.examples import pair
-from rules.tpu.last_rounds import last_alone
 from rules.tpu.results import Results
 from rules.tpu.unused import unused
 from verifier.dialects.names import OKK
@@ -51,7 +50,6 @@ def lost_results(trace: Trace, chip: Chip) -> Iterable[Check]:
             # (not when the next round overwrites what is for nothing in each)
             yield from (c for c in lost if c.predicate is E.FALSE or c.span not in never)
     yield from for_nothing
-    yield from last_alone(results)
     yield from rounds.astray(trace, chip)
 
 

@@ -24,6 +24,7 @@ from typing import Final
 from msgspec import Struct, field
 
 from rules.tpu import kit
+from rules.tpu.runs import meet
 from verifier.hardware.chips import Chip
 from verifier.hardware.engines import Engine
 from verifier.source.ir import Span
@@ -44,13 +45,14 @@ _AS_IS: Final = E.Substitution({})
 class Event(Struct, frozen=True):
     """An operation in some iteration, which is the ``round``-th one of its loop (None: of none).
 
-    ``sure``: it does happen, and once.
+    ``sure``: it does happen, and once. ``here``: the indices of its loops then.
     """
 
     operation: Operation
     touches: tuple[Touch, ...]
     round: int | None = None
     sure: bool = True
+    here: E.Substitution = _AS_IS
 
     def local(self, *, writes: bool) -> Iterator[tuple[Touch, LocalTensor]]:
         for touch in self.touches:
@@ -169,7 +171,7 @@ class Follower:
         engine = event.operation.engine
         found: Content | None = None
         for held in out.held:
-            if not self._meet(held.tensor, tensor):
+            if not self.meet(held.tensor, tensor):
                 continue
             self._again(out, held)
             held.read = True
@@ -193,20 +195,20 @@ class Follower:
         kept: list[Held] = []
         engine = new.event.operation.engine
         for held in out.held:
-            if held.event is new.event or not self._meet(held.tensor, new.tensor):
+            if held.event is new.event or not self.meet(held.tensor, new.tensor):
                 kept.append(held)
                 continue
             out.raced |= _races(held.event, held.section, new.event, new.section)
             beside = {who for at, who in held.readers if at is not None and at == new.section}
             out.raced |= bool(beside - {engine})
-            if not self._fills(new.tensor, held.tensor):
+            if not self.fills(new.tensor, held.tensor):
                 held.content = None
                 kept.append(held)
             elif not held.read:
                 out.lost.append(held)
         out.held = [*kept, new]
 
-    def _meet(self, one: LocalTensor, other: LocalTensor) -> bool:
+    def meet(self, one: LocalTensor, other: LocalTensor) -> bool:
         if kit.same_place(one, other):
             return True
         key = (_terms(one), _terms(other))
@@ -216,10 +218,16 @@ class Follower:
             self._met[key] = not (apart is E.TRUE or known.decide(apart) is True)
         return self._met[key]
 
-    def _same(self, one: LocalTensor, other: LocalTensor) -> bool:
-        return one.address is other.address and self._fills(one, other)
+    def share(self, one: LocalTensor, other: LocalTensor) -> bool:
+        """Whether they surely have a byte in common, as far as places tell."""
+        if kit.holds_all(self.chip, one, other) or kit.holds_all(self.chip, other, one):
+            return True
+        return meet(self.chip, one, other) is True
 
-    def _fills(self, one: LocalTensor, other: LocalTensor) -> bool:
+    def _same(self, one: LocalTensor, other: LocalTensor) -> bool:
+        return one.address is other.address and self.fills(one, other)
+
+    def fills(self, one: LocalTensor, other: LocalTensor) -> bool:
         key = (_terms(one), _terms(other))
         if key not in self._alike:
             self._alike[key] = kit.fills_all(self.chip, one, other)

@@ -12,7 +12,6 @@ from rules.memory.cases import contains
 from rules.memory.overwritten import repeats
 from rules.memory.words import subject
 from rules.tpu.ppl_kit import declare, elementwise, function, is_device
-from rules.tpu.ppl_rounds import lost_rounds
 from rules.tpu.ppl_unread import unread_results
 from verifier.hardware.chips import Chip
 from verifier.rulebase import Monitor, On, Replayed
@@ -29,7 +28,6 @@ def lost_results(trace: Trace, chip: Chip) -> Iterable[Check]:
     if trace.unmodelled:  # it may read any of them
         return
     if trace.completes and not trace.dies:  # what would have been read after the error is open
-        yield from lost_rounds(trace)
         yield from unread_results(trace)
     yield from _filled_again(trace)
 

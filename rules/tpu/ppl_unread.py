@@ -8,8 +8,9 @@ from itertools import product
 from rules.memory.cases import common_loops, contains
 from rules.memory.overwritten import repeats
 from rules.memory.words import subject
+from rules.tpu.lost_rounds import Lost, lost_rounds
 from rules.tpu.ppl_kit import function, is_device
-from rules.tpu.restarted import Restarted, restarted
+from rules.tpu.ppl_steps import ViewSteps
 from rules.tpu.unfinished import Unfinished, Where, unfinished
 from rules.tpu.useless import useless
 from verifier.symbolic import expr as E
@@ -31,7 +32,9 @@ def unread_results(trace: Trace) -> Iterator[Check]:
         ended = [] if lost else list(unfinished(operations, flow, stores, judged))
         yield from map(_last_lost, ended)
         judged -= {id(op) for op in (*lost, *(each.adds for each in ended))}
-        yield from map(_begun_anew, restarted(operations, flow, judged))
+        rounds = lost_rounds(operations, ViewSteps(trace, stores), judged)
+        for each in rounds:
+            yield from _lost_in_rounds(each)
 
 
 class _Flow:
@@ -77,31 +80,6 @@ class _Flow:
             return False
         inside = (w for w in uses.writes if any(loop is each for each in w.operation.loops))
         return not any(_fills_before(w, read, uses) or _begins(w, read, level) for w in inside)
-
-    def adds(self, op: Operation) -> bool:
-        """Whether it goes on with what it finds where it writes."""
-        return any(
-            a.storage is b.storage and tensor(a) == tensor(b)
-            for (_, a), (_, b) in product(op.writes, op.reads)
-        )
-
-    def replaces(self, other: Operation, one: Operation) -> bool:
-        """Whether an operation fills all of what another one has left, and reads none of it."""
-        filled = any(
-            a.storage is b.storage and tensor(a) == tensor(b) and contains(a, b)
-            for (_, a), (_, b) in product(other.writes, one.writes)
-        )
-        return filled and not self.comes_to(other, one)
-
-    def comes_to(self, other: Operation, one: Operation) -> bool:
-        """Whether an operation may read where another one writes."""
-        written = {id(view.storage) for _, view in one.writes}
-        uses = (each for each in index(self._trace).storages if id(each.storage) in written)
-        return any(
-            access.operation is other
-            for each in uses
-            for access in (*each.reads, *each.targets, *each.sums)
-        )
 
     def taken(self, op: Operation) -> Where | None:
         """The part of an input that it takes, if it is a load."""
@@ -215,14 +193,16 @@ def _last_lost(found: Unfinished) -> Check:
     )
 
 
-def _begun_anew(found: Restarted) -> Check:
-    op = found.lost
-    what, name = function(op), f"`{op.writes[0][1].storage.name}`"
+def _lost_in_rounds(found: Lost) -> Iterator[Check]:
+    what = f"the result of `pl.{function(found.lost)}`"
+    by = "" if found.again is None else f" by `pl.{function(found.again)}`"
     return found.told(
-        _told(op),
-        f"the result of `pl.{what}` is read before {name} is filled",
-        f"{name} is overwritten before anything reads the result of `pl.{what}`",
-        found.again.span,
+        _told(found.lost),
+        f"something that is stored is made of {what} of each round",
+        f"{what} is overwritten{by} in a later round before anything has read it"
+        if found.again is not None
+        else f"nothing that is stored is made of {what}, but for the last round",
+        None if found.again is None else found.again.span,
     )
 
 

@@ -13,7 +13,7 @@ whatever round is used on purpose in all of them, too.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Final
 
@@ -41,25 +41,44 @@ _LONGEST: Final = 4
 #: fewer numbers of rounds tell nothing of others
 _FEWEST: Final = _LONGEST + 1
 #: so many rounds of a loop of which the number is plain
-_MOST_ROUNDS: Final = 2 * MOST_TURNS
+MOST_ROUNDS: Final = 2 * MOST_TURNS
 
 
 class Size(Struct, frozen=True, eq=False):
-    """What the number of rounds of a loop hangs on, ``term``, inside of other loops."""
+    """What the number of rounds of a loop hangs on, ``term``, inside of other loops.
+
+    Of a plain number that is 0.
+    """
 
     around: tuple[Loop, ...]
     loop: Loop
     term: Expr
 
-    def put(self, value: int) -> E.Substitution:
-        atom = self.term.as_atom()
-        assert atom is not None
-        if isinstance(atom, E.Sym):
-            return E.Substitution({atom: E.const(value)})
-        return E.Substitution({}, atoms={atom: E.const(value)})
+    def put(self, value: int, others: Mapping[Size, int] | None = None) -> E.Substitution:
+        """``others``: the numbers that are put in for other loops."""
+        symbols: dict[E.Sym, Expr] = {}
+        atoms: dict[E.Atom, Expr] = {}
+        for size, number in {self: value, **(others or {})}.items():
+            atom = size.term.as_atom()
+            if atom is not None and not isinstance(atom, E.Sym):
+                atoms[atom] = E.const(number)
+            elif (symbol := size.symbol) is not None:
+                sign = size.term.coefficient(symbol)
+                rest = size.term - E.from_atom(symbol) * sign
+                symbols[symbol] = (number - rest) * sign
+        return E.Substitution(symbols, atoms=atoms)
 
-    def rounds(self, value: int) -> _Rounded:
-        return _Rounded(self.put(value), self._within(value))
+    @property
+    def symbol(self) -> E.Sym | None:
+        """One that grows, or shrinks, as the number of rounds does."""
+        for symbol in self.term.free():
+            sign = self.term.coefficient(symbol)
+            if abs(sign) == 1 and symbol not in (self.term - E.from_atom(symbol) * sign).free():
+                return symbol
+        return None
+
+    def rounds(self, value: int, others: Mapping[Size, int] | None = None) -> Rounded:
+        return Rounded(self.put(value, others), self._within(value))
 
     def _within(self, value: int) -> E.Substitution:
         """What is divided into so many rounds, as a symbol between its bounds."""
@@ -79,7 +98,7 @@ class Size(Struct, frozen=True, eq=False):
         return E.Substitution({symbol: E.symbol(name, low, high, symbol.origin)})
 
 
-class _Rounded(Struct, frozen=True, eq=False):
+class Rounded(Struct, frozen=True, eq=False):
     """A number of rounds that is put in; ``within``: as bounds of what it hangs on."""
 
     put: E.Substitution
@@ -88,28 +107,45 @@ class _Rounded(Struct, frozen=True, eq=False):
     def touches(self, touches: Sequence[Touch]) -> tuple[Touch, ...]:
         """The tensors, where a minimum is a number if all rounds that are not the last have it."""
         found = touches_at(touches, self.put)
+        terms = (t for each in found for t in (*each.tensor.shape, *each.tensor.strides))
+        plain = self.plain(terms)
+        return found if plain is None else touches_at(found, plain)
+
+    def plain(self, terms: Iterable[Expr]) -> E.Substitution | None:
+        """The minima that are numbers then."""
         if self.within.is_empty:
-            return found
-        plain: dict[E.Atom, Expr] = {
+            return None
+        found: dict[E.Atom, Expr] = {
             atom: value
-            for touch in found
-            for term in (*touch.tensor.shape, *touch.tensor.strides)
+            for term in terms
             for atom in term.atoms()
             if isinstance(atom, E.Extremum) and (value := self.within.atom(atom)).is_const
         }
-        return touches_at(found, E.Substitution({}, atoms=plain)) if plain else found
+        return E.Substitution({}, atoms=found) if found else None
 
 
-def sizes(operations: Sequence[Operation]) -> Iterator[Size]:
-    """The loops of which the number of rounds is one term and a number."""
+def sizes(operations: Sequence[Operation], *, plain: bool = False) -> Iterator[Size]:
+    """The loops of which the number of rounds is one term and a number; ``plain``: or a number, or
+    a sum that grows with a size."""
     seen: set[tuple[object, ...]] = set()
     for op in operations:
         for depth, loop in enumerate(op.loops):
             term = loop.trips - loop.trips.const
-            key = (*map(id, op.loops[:depth]), id(term))
-            if key not in seen and term.as_atom() is not None:
+            if plain and (several := _several(term)) is not None:
+                term = several
+            key = (*map(id, op.loops[:depth]), id(loop if term.is_const else term))
+            size = Size(op.loops[:depth], loop, term)
+            other = plain and (term.is_const or size.symbol is not None)
+            if key not in seen and (other or term.as_atom() is not None):
                 seen.add(key)
-                yield Size(op.loops[:depth], loop, term)
+                yield size
+
+
+def _several(term: Expr) -> Expr | None:
+    """What a term is several of."""
+    if len(term.terms) == 1 and len(term.terms[0][0]) == 1:
+        return E.from_atom(term.terms[0][0][0])
+    return None
 
 
 class Unrolled:
@@ -129,7 +165,7 @@ class Unrolled:
         found = {id(fact): fact for op in self.operations for fact in _path(op)}
         return tuple(found[each] for each in found if each in self.always)
 
-    def events(self, put: _Rounded | None) -> list[Event] | None:
+    def events(self, put: Rounded | None) -> list[Event] | None:
         """None: there are too many, or a loop has no plain number of rounds."""
         out: list[Event] = []
         self._unroll(self.operations, self.depth, {}, None, put, out)
@@ -141,7 +177,7 @@ class Unrolled:
         depth: int,
         indices: Mapping[E.Sym, int],
         at: int | None,
-        put: _Rounded | None,
+        put: Rounded | None,
         out: list[Event],
     ) -> None:
         for loop, group in by_loop(operations, depth):
@@ -153,8 +189,9 @@ class Unrolled:
                 continue
             trips = loop.trips if put is None else put.put.expr(loop.trips)
             trips = _indexed(indices).expr(trips)
-            if not trips.is_const or trips.const > _MOST_ROUNDS:
-                out += (Event(op, op.touches, at, sure=False) for op in group)
+            if not trips.is_const or trips.const > MOST_ROUNDS:
+                # (twice: the second time with what the first one has left)
+                out += (Event(op, op.touches, at, sure=False) for op in (*group, *group))
                 continue
             for n in range(trips.const):
                 inner = {**indices, loop.symbol: n}
@@ -166,7 +203,7 @@ class Unrolled:
         op: Operation,
         indices: Mapping[E.Sym, int],
         at: int | None,
-        put: _Rounded | None,
+        put: Rounded | None,
         out: list[Event],
     ) -> None:
         here = _indexed(indices)
@@ -180,7 +217,7 @@ class Unrolled:
         if key not in self._moved:
             self._moved[key] = touches_at(op.touches, here)
         touches = self._moved[key]
-        out.append(Event(op, touches if put is None else put.touches(touches), at, sure))
+        out.append(Event(op, touches if put is None else put.touches(touches), at, sure, here))
 
 
 def _path(op: Operation) -> list[Bool]:
@@ -347,7 +384,7 @@ class Rounds:
         """``sure``: that it is a fault shows for each of the sizes by itself."""
         bad = {value: each for value, each in astray.items() if each}
         if bad:
-            predicate, exact = _without(self.size.term, set(bad), max(astray))
+            predicate, exact = without(self.size.term, set(bad), max(astray))
             unknown = "what the only part is to go through" if exact else "for which sizes it is so"
             yield replace(
                 told(bad[min(bad)][0]),
@@ -463,7 +500,7 @@ def _since(values: set[int], last: int) -> int:
     return since
 
 
-def _without(term: Expr, bad: set[int], last: int) -> tuple[Bool, bool]:
+def without(term: Expr, bad: set[int], last: int) -> tuple[Bool, bool]:
     """That a size is none of these, nor goes on like them; and whether that is known exactly."""
     least = min(bad)
     for period in range(1, _LONGEST + 1):

@@ -14,7 +14,9 @@ from rules.memory.cases import common_loops
 from rules.tpu import flow, kit
 from rules.tpu.flow import Use
 from rules.tpu.kit import function, words
-from rules.tpu.restarted import Restarted, restarted
+from rules.tpu.local_steps import LocalSteps
+from rules.tpu.lost_rounds import Lost, lost_rounds
+from rules.tpu.parts import Follower
 from rules.tpu.results import Results
 from rules.tpu.unfinished import Unfinished, Where, unfinished
 from rules.tpu.useless import useless
@@ -60,8 +62,10 @@ def unused(trace: Trace, results: Results, *, run: bool = False) -> Iterator[Che
     writes = {id(write.operation): write for write in results.table.writes}
     every = {id(write.operation) for write in results.made}
     every -= {id(op) for op in (*lost, *(each.adds for each in ended))}
-    for each in () if run else restarted(operations, flow_, every):
-        yield _begun_anew(writes[id(each.lost)], writes[id(each.again)], each)
+    if not run:
+        follower = Follower(results.chip, results.demands)
+        for one in lost_rounds(operations, LocalSteps(follower, stores), every):
+            yield from _lost_in_rounds(writes[id(one.lost)], one)
 
 
 class _Flow:
@@ -155,26 +159,6 @@ class _Flow:
             for write in self._results.table.writes
         )
 
-    def adds(self, op: Operation) -> bool:
-        """Whether it goes on with what it finds where it writes."""
-        pairs = self._pairs(op, op)
-        return any(kit.same_place(write.tensor, read.tensor) for write, read in pairs)
-
-    def replaces(self, other: Operation, one: Operation) -> bool:
-        """Whether an operation fills all of what another one has left, and reads none of it."""
-        writes = self._writes.get(id(other), ()), self._writes.get(id(one), ())
-        filled = any(
-            a.tensor.address is b.tensor.address
-            and kit.fills_all(self._results.chip, a.tensor, b.tensor)
-            for a, b in product(*writes)
-        )
-        return filled and not self.comes_to(other, one)
-
-    def comes_to(self, other: Operation, one: Operation) -> bool:
-        """Whether an operation may read where another one writes."""
-        places = ((write, flow.anywhere(read, 0)) for write, read in self._pairs(one, other))
-        return any(at is not None and not self._results.apart(write, at) for write, at in places)
-
     def taken(self, op: Operation) -> Where | None:
         """The part of an input that it takes, if it is a load."""
         tensor = kit.loaded(op)
@@ -267,13 +251,14 @@ def _last_lost(write: Use, found: Unfinished) -> Check:
     )
 
 
-def _begun_anew(write: Use, again: Use, found: Restarted) -> Check:
+def _lost_in_rounds(write: Use, found: Lost) -> Iterator[Check]:
     what = f"{words(write.touch.role)} of `{function(write.operation)}`"
+    by = "" if found.again is None else f" by `{function(found.again)}`"
     return found.told(
         _told(write),
-        f"something reads {what} before it is overwritten",
-        f"{what} is overwritten by `{function(again.operation)}` before anything has read it",
-        again.span,
+        f"something that is stored is made of {what} of each round",
+        f"{what} is overwritten{by} in a later round before anything has read it",
+        None if found.again is None else found.again.span,
     )
 
 

@@ -52,6 +52,25 @@ for i in range(n):
     okk.bdc_add(256, 256, 0, s, None, None, None)
     if {}:
         okk.gdma_32bit_cpy_L2S(y + i // 3 * 1512, 256, s, None, None)"""
+_ANEW = """\
+for i in range(n):
+    okk.bdc_32bit_set_C(256, okk.x32.fp32(0.0), s, None)
+    okk.gdma_32bit_cpy_S2L(0, z + i * 1512, s, None, None)
+    okk.bdc_add(256, 256, 0, s, None, None, None)
+    {}
+{}okk.gdma_32bit_cpy_L2S(y, 256, s, None, None)"""
+_RING = """\
+parts = (w + 63) // 64
+for i in range(parts + 2):
+    if i < parts:
+        part = okk.dim4(1, min(64, w - 64 * i), 1, 14)
+        okk.gdma_32bit_cpy_S2L(i % {0} * 256, z + i * 3584, part, None, None)
+    if 1 <= i <= parts:
+        part = okk.dim4(1, min(64, w - 64 * (i - 1)), 1, 14)
+        okk.bdc_neg((i - 1) % {0} * 256, (i - 1) % {0} * 256, part, None, None)
+    if i >= 2:
+        part = okk.dim4(1, min(64, w - 64 * (i - 2)), 1, 14)
+        okk.gdma_32bit_cpy_L2S(y + (i - 2) * 3584, (i - 2) % {0} * 256, part, None, None)"""
 _USED = "okk.gdma_32bit_cpy_L2S(x, 0, s, None, None)"
 
 _LOST, _TWICE = {"okk-lost-result"}, {"okk-written-twice"}
@@ -99,6 +118,13 @@ _LOST, _TWICE = {"okk-lost-result"}, {"okk-written-twice"}
         ([_USED, _SUMS.format("i >= 0", "i == n - 1")], _LOST),
         ([_USED, _SUMS.format("i % 3 == 0", "i % 3 == 2 or i == n - 1")], set()),
         ([_USED, _SUMS.format("i % 3 == 1", "i % 3 == 2 or i == n - 1")], _LOST),
+        # cleared in each round and never before, whoever takes what the last one has left
+        ([_USED, _ANEW.format("pass", "")], _LOST),
+        ([_USED, _ANEW.format("if i == n - 1:", "        ")], _LOST),
+        ([_USED, _ANEW.format("if i % 2 == 1 or i == n - 1:", "        ")], set()),
+        # parts that lie in two places in turn, or in three, for three steps
+        ([_USED, _RING.format(2)], _LOST),
+        ([_USED, _RING.format(3)], set()),
         # stored over by others, by the same, and in one case only
         (
             [_NEG.format(1024, 0, "s"), _STORE.format(0, "s"), _STORE.format(1024, "s")],

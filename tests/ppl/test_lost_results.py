@@ -61,6 +61,14 @@ _LOST = [
     _loop("pl.tiu.zero(total)", _LOAD.format("i"), _SUM),
     _loop(_LOAD.format("i")) + "\n" + _SUM,
     _loop(_LOAD.format("i"), header="for i in pl.static_range(2):") + "\n" + _SUM,
+    # beside a maximum that goes on from round to round
+    _loop(
+        _LOAD.format("i"),
+        "pl.tiu.maximum(top, top, a)",
+        "pl.tiu.fsub(a, a, top)",
+        "pl.tiu.zero(total)",
+        _SUM,
+    ).replace("for", "top = pl.make_tensor([1, 32, 1, 64], pl.float16)\npl.tiu.zero(top)\nfor", 1),
     # of what nothing that is stored is made
     _LOAD.format(0) + _SUM + "pl.tiu.fmul(a, a, 2.0)",
     # of which the only part that is read later was filled again

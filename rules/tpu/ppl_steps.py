@@ -1,0 +1,100 @@
+"""Operations on tensors one by one, with the views that they come to (:mod:`rules.tpu.steps`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from rules.memory.cases import box_of, contains
+from rules.tpu.parts import Event
+from rules.tpu.rounds import Rounded
+from rules.tpu.steps import Step
+from verifier.symbolic import expr as E
+from verifier.symbolic.memory.index import Access, index, tensor
+from verifier.symbolic.tensors import Axis, View
+from verifier.symbolic.trace import Trace
+
+
+class ViewSteps:
+    """``stores``: the operations of which others than the kernel see something."""
+
+    def __init__(self, trace: Trace, stores: set[int]) -> None:
+        self._stores = stores
+        self._reads: dict[int, list[Access]] = {}
+        for uses in index(trace).storages:
+            for read in (*uses.reads, *uses.targets, *uses.sums):
+                self._reads.setdefault(id(read.operation), []).append(read)
+
+    def steps(self, events: Sequence[Event], rounded: Rounded) -> list[Step[View]]:
+        """Operations in turn, with the views that they come to then."""
+        return [self._step(event, rounded) for event in events]
+
+    def _step(self, event: Event, rounded: Rounded) -> Step[View]:
+        op = event.operation
+        reads = [
+            _at(read.view, event, rounded)
+            for read in self._reads.get(id(op), ())
+            if E.and_(*_held(read, event, rounded)) is not E.FALSE
+        ]
+        part: tuple[E.Expr, ...] = ()
+        for view in (view for view in reads if not view.storage.buffer.on_chip):
+            first = E.Substitution({axis.symbol: E.const(0) for axis in view.axes})
+            part = (*part, *map(first.expr, view.coords), *view.shape)
+        return Step(
+            operation=op,
+            round=event.round,
+            sure=event.sure,
+            seen=id(op) in self._stores,
+            reads=tuple(reads),
+            writes=tuple(_at(view, event, rounded) for _, view in op.writes),
+            part=part,
+        )
+
+    def meet(self, one: View, other: View) -> bool:
+        """Whether they may have an element in common."""
+        if one.storage is not other.storage:
+            return False
+        if any(E.ne(a, b) is E.TRUE for a, b in zip(tensor(one), tensor(other), strict=True)):
+            return False
+        boxes = box_of(one), box_of(other)
+        if boxes[0] is None or boxes[1] is None or one.frame != other.frame:
+            return True
+        return not any(
+            E.le(a + count, b) is E.TRUE or E.le(b + size, a) is E.TRUE
+            for (a, count), (b, size) in zip(boxes[0], boxes[1], strict=True)
+        )
+
+    def share(self, one: View, other: View) -> bool:
+        """Whether they surely have an element in common."""
+        return self.fills(one, other) or self.fills(other, one)
+
+    def fills(self, one: View, other: View) -> bool:
+        """Whether the first one surely has all elements of the other one."""
+        return one.storage is other.storage and contains(one, other)
+
+
+def _held(read: Access, event: Event, rounded: Rounded) -> list[E.Bool]:
+    return [rounded.put.bool(event.here.bool(fact)) for fact in read.given]
+
+
+def _at(view: View, event: Event, rounded: Rounded) -> View:
+    found = _put(_put(view, event.here), rounded.put)
+    plain = rounded.plain((*found.coords, *found.frame, *found.shape))
+    return found if plain is None else _put(found, plain)
+
+
+def _put(view: View, put: E.Substitution) -> View:
+    if put.is_empty:
+        return view
+    return replace(
+        view,
+        instance=tuple(map(put.expr, view.instance)),
+        frame=tuple(map(put.expr, view.frame)),
+        axes=tuple(Axis(axis.symbol, put.expr(axis.size)) for axis in view.axes),
+        coords=tuple(map(put.expr, view.coords)),
+        mask=put.bool(view.mask),
+    )
+
+
+__all__ = ["ViewSteps"]
