@@ -6,6 +6,7 @@ Exit status 1 if they disagree on one.
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import sys
 import time
@@ -26,6 +27,7 @@ _CHUNK = 50
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command."""
     options = _options().parse_args(arguments)
+    gc.set_threshold(50_000, 20, 50)  # little of what a kernel leaves behind is cyclic
     started = time.monotonic()
     kinds: Counter[str] = Counter()
     reasons: Counter[str] = Counter()

@@ -14,6 +14,7 @@ from tests.differential.kernels import Kernel, Text
 from tests.differential.nki import NkiText
 from tests.differential.okk import OkkText
 from tests.differential.ppl import PplText
+from tests.differential.whole import WHOLES, Whole, drawn
 from verifier.dialects.descriptor import DialectDescriptor
 from verifier.dialects.names import NKI, OKK, PPL
 from verifier.dialects.nki.signatures import lookup
@@ -31,6 +32,8 @@ Pair = tuple[Instruction, str, str]
 
 #: how bold a kernel is: how often what is drawn does not fit
 _BOLDNESS = (0.0, 0.0, 0.0, 0.0, 0.03, 0.06, 0.1, 0.25)
+#: of so many numbers one is that of a whole kernel, once each instruction was drawn
+_WHOLE = 23
 #: the targets of generations that are for several
 _TARGETS = ("trn1", "trn2", "trn2", "trn3", "trn3")
 
@@ -65,15 +68,32 @@ def undrawn() -> tuple[str, ...]:
     return tuple(sorted(set(DIALECTS) - set(DRAWN)))
 
 
+def whole(number: int) -> Whole | None:
+    """What the kernel of a number is one of; None: it is drawn for an instruction."""
+    if number < len(subjects()) or number % _WHOLE:
+        return None
+    return WHOLES[number // _WHOLE % len(WHOLES)]
+
+
+def dialect_of(number: int) -> DialectDescriptor:
+    """The dialect of the kernel of a number."""
+    found = whole(number)
+    if found is not None:
+        return DIALECTS[found.dialect]
+    return of_generation(subjects()[number % len(subjects())][1])
+
+
 def of_dialect(name: str | None, first: int) -> Iterator[int]:
     """The numbers from one on, of kernels of a dialect, or of all."""
-    known = [name in (None, of_generation(api).name) for _, api, _ in subjects()]
-    return (number for number in count(first) if known[number % len(known)])
+    return (number for number in count(first) if name in (None, dialect_of(number).name))
 
 
 def numbered(number: int) -> Kernel:
     """The kernel of a number: always the same."""
     rng = random.Random(f"drawn {number}")
+    found = whole(number)
+    if found is not None:
+        return drawn(found, rng)
     instruction, api, chip = subjects()[number % len(subjects())]
     dialect = of_generation(api)
     if rng.random() < 0.02:

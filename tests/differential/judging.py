@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from msgspec.structs import replace
@@ -36,7 +36,7 @@ from verifier.hardware import dtypes as dt
 from verifier.hardware.capabilities import Capability
 from verifier.hardware.chips import Chip
 from verifier.report.model import Diagnostic, FileRequest, FileResult
-from verifier.rulebase import all_rules, find
+from verifier.rulebase import Shown, all_rules, find
 
 #: seconds for one analysis, which takes a hundredth of one
 TIMEOUT = 20.0
@@ -53,6 +53,11 @@ _FOLLOWED = frozenset(
 )
 #: rules that ask what memory holds, which shapes alone do not say
 _NUMERIC = frozenset(rule.id for rule in all_rules() if rule.replayed.numbers)
+#: rules that runs and checks tell of one thing in several places
+_SUBJECTS = frozenset(rule.id for rule in all_rules() if rule.replayed.shown is Shown.SUBJECT)
+
+#: a rule, and where it is broken: a line, or what is meant
+_Site: TypeAlias = tuple[str, int | str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +205,7 @@ def _numbers(case: _Case, shapes: Outcome, numbers: Outcome) -> None:
         return
     if shapes.ended is not None and shapes.ended[0] in ("unsupported", "misuse"):
         case.reasons.append(f"run: {_normal(shapes.ended[1])}")
-        for rule, line in sorted(_sites(shapes.diagnostics) - _sites(numbers.diagnostics)):
+        for rule, line in _ordered(_sites(shapes.diagnostics) - _sites(numbers.diagnostics)):
             case.problems.append(f"line {line}: {rule} is broken on shapes, not on numbers")
         return
     machine = case.session.machine
@@ -219,16 +224,22 @@ def _numbers(case: _Case, shapes: Outcome, numbers: Outcome) -> None:
         case.problems.append(f"{said}: {numbers.ended and numbers.ended[1]}")
 
 
-def _sites(found: Sequence[Diagnostic]) -> set[tuple[str, int]]:
+def _sites(found: Sequence[Diagnostic]) -> set[_Site]:
     return {_site(d) for d in found if d.severity != "note"}
 
 
-def _site(found: Diagnostic) -> tuple[str, int]:
-    """A rule and a line, if that is the same for both."""
+def _site(found: Diagnostic) -> _Site:
+    """A rule and a line, if that is the same for both; else the parameter that it is about."""
+    if found.rule in _SUBJECTS and found.subject is not None and found.subject.given:
+        return found.rule, f"{found.subject.given}, dimension {found.subject.dimension}"
     return found.rule, 0 if found.rule in agreement.TOGETHER else found.span.line
 
 
-def _again(found: Sequence[Diagnostic], said: Sequence[Diagnostic]) -> set[tuple[str, int]]:
+def _ordered(sites: set[_Site]) -> list[_Site]:
+    return sorted(sites, key=str)
+
+
+def _again(found: Sequence[Diagnostic], said: Sequence[Diagnostic]) -> set[_Site]:
     """Reads of what was reported as undefined before: the check speaks of the first one only."""
     known = [d for d in said if d.rule == "uninitialised-read"]
     first = {_tensor(d): d.span.line for d in reversed(known)}
@@ -257,7 +268,7 @@ def _concrete(case: _Case, result: FileResult, outcome: Outcome) -> str:
     cut = bool(report.calls.unmodelled) or bool(report.reasons)
     if cut:
         case.reasons += [_normal(reason.message) for reason in report.reasons]
-    for rule, line in sorted(broken - _sites(said) - _again(outcome.diagnostics, said)):
+    for rule, line in _ordered(broken - _sites(said) - _again(outcome.diagnostics, said)):
         if not cut and (rule, line) not in open_:
             case.problems.append(f"line {line}: the run breaks {rule}, the check is silent")
         elif report.status == "verified":
@@ -271,7 +282,7 @@ def _concrete(case: _Case, result: FileResult, outcome: Outcome) -> str:
         broken |= _sites(case.ran(replace(_STRICT, about=rule), numbers=False).diagnostics)
     open_ = _only_numbers(case, said, broken)
     machine = case.session.machine
-    for rule, line in sorted(_sites(said) - broken - open_):
+    for rule, line in _ordered(_sites(said) - broken - open_):
         if rule in _FOLLOWED and machine is not None and machine.largest > TRACKED:
             case.reasons.append("run: a tensor is too large to follow every element of it")
         elif rule in outcome.unsettled:
@@ -285,9 +296,7 @@ def _concrete(case: _Case, result: FileResult, outcome: Outcome) -> str:
     return "undecided" if report.status == "unknown" else "violated" if broken else "clean"
 
 
-def _only_numbers(
-    case: _Case, said: Sequence[Diagnostic], broken: set[tuple[str, int]]
-) -> set[tuple[str, int]]:
+def _only_numbers(case: _Case, said: Sequence[Diagnostic], broken: set[_Site]) -> set[_Site]:
     """Add what runs on shapes do not show; gives what a run on numbers does not come to."""
     asked = {site for site in _sites(said) - broken if site[0] in _NUMERIC}
     if not asked:

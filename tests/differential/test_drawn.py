@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
+import random
 from collections import Counter
 from itertools import islice
 
 import pytest
 
 from tests.differential.__main__ import several
-from tests.differential.drawing import numbered, of_dialect, subjects, undrawn
+from tests.differential.drawing import numbered, of_dialect, subjects, undrawn, whole
 from tests.differential.judging import judge
 from tests.differential.kernels import Kernel
+from tests.differential.whole import WHOLES, drawn
 from verifier.dialects.registry import DIALECTS, of_generation
 from verifier.hardware.chips import CHIPS
 
@@ -33,7 +35,7 @@ def test_check_and_run_agree(capsys: pytest.CaptureFixture[str]) -> None:
 def test_the_numbers_of_a_dialect(name: str | None) -> None:
     for number in islice(of_dialect(name, 20_000), 7):
         assert number >= 20_000
-        assert name in (None, of_generation(subjects()[number % len(subjects())][1]).name)
+        assert name in (None, of_generation(numbered(number).api).name)
 
 
 def test_every_instruction_is_drawn_in_every_generation_and_for_every_chip() -> None:
@@ -53,6 +55,14 @@ def test_every_instruction_is_drawn_in_every_generation_and_for_every_chip() -> 
         assert chip in ("", drawn.target)
         called = instruction.signatures and f".{instruction.short}(" in drawn.text
         assert called or (not instruction.signatures and "] " in drawn.text), drawn.text
+
+
+def test_whole_kernels_are_drawn_of_each_kind() -> None:
+    found = [whole(number) for number in range(len(WHOLES) * 23 * 40, len(WHOLES) * 23 * 41)]
+    assert {each.name for each in found if each is not None} == {each.name for each in WHOLES}
+    for each in WHOLES:
+        texts = {drawn(each, random.Random(n)).text for n in range(60)}
+        assert len(texts) > 10, each.name
 
 
 def test_a_kernel_is_the_same_each_time() -> None:

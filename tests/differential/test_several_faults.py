@@ -122,3 +122,58 @@ okk.poll()
     inputs = (("n", 31), ("m", 7), ("x", buffer), ("y", buffer))
     found = judge(Kernel(OKK, "bm1684", tuple(text.strip().splitlines()), inputs, symbolic=True))
     assert (found.kind, found.problems) == ("violated", ())
+
+
+def test_what_lies_behind_the_end_of_a_row_is_none_of_the_next_one() -> None:
+    """The second program's columns leave the tensor; they are not those of the first one."""
+    text = """
+core = nl.program_id(0)
+begin, end = core * 2, core * 2 + 2
+out = nl.ndarray((64, 3), dtype=nl.float32, buffer=nl.shared_hbm)
+a = nl.ndarray((64, 2), dtype=nl.float32, buffer=nl.sbuf)
+nisa.dma_copy(dst=a, src=x[:, begin:end])
+nisa.dma_copy(dst=out[:, begin:end], src=a)
+return out
+"""
+    inputs = (("x", Shaped("float32", (64, 3))),)
+    found = judge(Kernel("0.5", "trn3", tuple(text.strip().splitlines()), inputs, (2,)))
+    assert (found.kind, found.problems) == ("violated", ())
+
+
+def test_an_output_is_not_said_to_lack_what_is_rejected() -> None:
+    """With two columns a slice is empty; with three the middle one is not written."""
+    text = """
+rows, columns = x.shape
+assert rows <= 128
+assert x.dtype == nl.float32
+a = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.sbuf)
+nisa.dma_copy(dst=a[:, 0:columns:3], src=x[:, 0:columns:3])
+nisa.dma_copy(dst=a[:, 1:columns:2], src=x[:, 1:columns:2])
+out = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.shared_hbm)
+nisa.dma_copy(dst=out[:, 0:1], src=a[:, 0:1])
+nisa.dma_copy(dst=out[:, 2:columns], src=a[:, 2:columns])
+return out
+"""
+    inputs = (("x", Shaped("float32", (64, 12))),)
+    body = tuple(text.strip().splitlines())
+    found = judge(Kernel("0.6", "trn2", body, inputs, symbolic=True))
+    assert (found.kind, found.problems) == ("violated", ())
+
+
+@pytest.mark.parametrize("share", ["pl.cdiv(rows, pl.get_core_num())", "3"])
+def test_cores_store_to_buffers_of_any_size(share: str) -> None:
+    text = f"""
+x_all = pl.gtensor([1, rows, 1, 90], pl.GLOBAL, x)
+y_all = pl.gtensor([1, rows, 1, 90], pl.GLOBAL, y)
+share = {share}
+first = pl.get_core_index() * share
+part, place = [1, min(share, rows - first), 1, 90], [0, first, 0, 0]
+a = pl.make_tensor([1, 64, 1, 90], pl.float16, part)
+pl.dma.load(a, x_all.sub_view(part, place))
+pl.dma.store(y_all.sub_view(part, place), a)
+"""
+    buffer = Shaped("float16", (7, 90))
+    inputs = (("x", buffer), ("y", buffer), ("rows", 7))
+    body = tuple(text.strip().splitlines())
+    found = judge(Kernel(PPL, "bm1688", body, inputs, (1, 2), symbolic=True))
+    assert (found.kind, found.problems) == ("violated" if share == "3" else "clean", ())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from enum import Enum
 
@@ -207,20 +207,28 @@ def _demands(assumptions: Sequence[Assumption]) -> list[Bool]:
     ]
 
 
-def _without_advice(verdicts: list[Verdict]) -> list[Verdict]:
-    """What goes wrong silently without its condition, where the same is undecided elsewhere: who
-    asserts the condition leaves a fault of which nobody is told, for all that is known."""
+def _without_advice(
+    verdicts: list[Verdict], admits: Callable[[Sequence[Bool]], bool]
+) -> list[Verdict]:
+    """What goes wrong silently without its condition, where the same is undecided elsewhere, or no
+    input meets what it needs in all places: who asserts the condition leaves a fault of which
+    nobody is told, for all that is known."""
 
     def matter(verdict: Verdict) -> tuple[str, str]:
         return verdict.obligation.rule.id, verdict.obligation.check.text
 
     silent = [verdict for verdict in verdicts if verdict.obligation.rule.silent]
-    undecided = {matter(v) for v in silent if v.kind is VerdictKind.UNKNOWN}
-    if not undecided:
+    left = {matter(v) for v in silent if v.kind is VerdictKind.UNKNOWN}
+    needed: dict[tuple[str, str], list[Bool]] = {}
+    for verdict in silent:
+        if verdict.kind is VerdictKind.SOMETIMES and verdict.precondition is not None:
+            needed.setdefault(matter(verdict), []).append(verdict.precondition)
+    left.update(of for of, each in needed.items() if len(each) > 1 and not admits(each))
+    if not left:
         return verdicts
     return [
         replace(verdict, precondition=None, exact=False)
-        if verdict.kind is VerdictKind.SOMETIMES and matter(verdict) in undecided
+        if verdict.kind is VerdictKind.SOMETIMES and matter(verdict) in left
         else verdict
         for verdict in verdicts
     ]
@@ -266,6 +274,8 @@ class Discharger:
         self._learned: list[Bool] = []
         #: the same, of warnings
         self._warned: list[Bool] = []
+        #: where the compiler or the trace rejects inputs, and what they lack
+        self._rejected: list[tuple[Span, Bool]] = []
         self._inferred: list[Assumption] = []
         self._runtime: list[str] = []
         #: what the kernel and its contract demand of the inputs
@@ -340,7 +350,8 @@ class Discharger:
                     found.append(self._surely(obligation, proved))
             out.verdicts += found
             rest = rest[len(found) :]
-        out.verdicts = _without_advice(gathered([*out.verdicts, *map(_undecided, rest)]))
+        every = gathered([*out.verdicts, *map(_undecided, rest)])
+        out.verdicts = _without_advice(every, self._admits)
         out.inferred, out.runtime = self._inferred, self._runtime
         return out
 
@@ -530,6 +541,8 @@ class Discharger:
             said = self._meant(found.condition, obligation)
         if found is not None and found.exact and obligation.rule.learns:
             self._learn(found.condition, obligation)
+        if found is not None and not (obligation.mild or obligation.rule.silent):
+            self._rejected.append((obligation.check.span, found.condition))
         return Verdict(
             obligation,
             VerdictKind.ALWAYS if always else VerdictKind.SOMETIMES,
@@ -543,8 +556,14 @@ class Discharger:
         )
 
     def _learned_for(self, obligation: Obligation) -> tuple[Bool, ...]:
-        """What is taken for granted after the violations before."""
-        return (*self._learned, *(self._warned if obligation.mild else ()))
+        """What is taken for granted after the violations before; and that an operand is not
+        rejected, of what follows from it."""
+        learned = (*self._learned, *(self._warned if obligation.mild else ()))
+        places = obligation.check.follows
+        loud = [c for at, c in self._rejected if any(place.holds(at) for place in places)]
+        if not loud or not self._admits(loud):
+            return learned
+        return (*learned, *loud) if self._admits((*learned, *loud)) else tuple(loud)
 
     def _learn(self, condition: Bool, obligation: Obligation) -> None:
         """Go on with what is needed here, unless no input meets that: it would prove all else."""

@@ -63,7 +63,7 @@ def tensor_of(machine: ConcreteMachine, view: View) -> Tensor:
     assert isinstance(memory, Memory)
     known = view.exact and not view.held
     place = affine(view) if known and view.mask is E.TRUE and not view.bounds else None
-    if place is not None and machine.found and present(memory, place) is not place:
+    if place is not None and machine.found and present(memory, view, place) is not place:
         place = None  # it leaves the tensor, which was reported
     part = None
     if view.buffer.on_chip:

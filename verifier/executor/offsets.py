@@ -167,10 +167,20 @@ def _somewhere(shape: tuple[int, ...], dtype: str) -> Gather:
     return Gather(np.zeros((1,) * len(shape), np.int64), None, dtype, anywhere=True)
 
 
-def present(memory: Memory, place: Geometry | Gather) -> Geometry | Gather:
-    """The elements of a place that there are."""
+def present(memory: Memory, view: View, place: Geometry | Gather) -> Geometry | Gather:
+    """The elements of a view that there are: what lies behind the end of a row is none of the next
+    one."""
     if isinstance(place, Gather) or not place.shape or 0 in place.shape:
         return place
+    values = indices(view, place.shape)
+    there: Any = True
+    for coord, extent in zip(view.coords, view.frame, strict=True):
+        at, end = value(coord, values), integer(extent)
+        if np.min(at) < 0 or np.max(at) >= end:
+            there = there & (at >= 0) & (at < end)
+    if there is not True:
+        good = np.broadcast_to(there, place.shape)
+        return Gather(np.where(good, positions_of(place), 0), good, place.dtype)
     far = [(size - 1) * stride for size, stride in zip(place.shape, place.strides, strict=True)]
     first = place.offset + sum(step for step in far if step < 0)
     last = place.offset + sum(step for step in far if step > 0)

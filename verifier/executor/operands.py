@@ -73,7 +73,7 @@ def bound_of(machine: ConcreteMachine, view: View) -> Bound:
     try:
         place = locate(view)
         if view.indirect or machine.found:  # where it leaves the tensor, that was reported
-            place = present(storage.memory, place)
+            place = present(storage.memory, view, place)
         return Bound(storage.memory, place, view)
     except NotConcreteError as error:
         raise UnsupportedError(f"a view of `{view.name}` depends on {error}") from None

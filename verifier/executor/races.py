@@ -62,7 +62,7 @@ class Races(Struct):
 
     meet: Callable[[object], bool]
     cores: int
-    #: whether a memory was too large to follow
+    #: whether something was too far from the beginning of a memory to follow
     lost: bool = False
     #: by number, which times the cores, plus its core, is the stamp of it
     _visits: list[Visit | None] = field(default_factory=lambda: [None])
@@ -125,11 +125,12 @@ class Races(Struct):
     def _followed(self, memory: ByteMemory, place: Place) -> _Uses | None:
         if not memory.inside(place) or not place.elements:
             return None
+        size = min(memory.size, FOLLOWED)
+        if place.bounds()[1] > size:
+            self.lost = True
+            return None
         if memory not in self._uses:
-            if memory.size > FOLLOWED:
-                self.lost = True
-                return None
-            written, summed, *others = (_none(memory.size) for _ in range(6))
+            written, summed, *others = (_none(size) for _ in range(6))
             one, another = (others[0], others[1]), (others[2], others[3])
             self._uses[memory] = _Uses(written, summed, one, another)
         return self._uses[memory]

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from verifier.executor.instances import settled
 from verifier.executor.lanes import Array, Block, ByteMemory, Place, cleared
 from verifier.executor.programs import Program
+from verifier.executor.races import FOLLOWED
 from verifier.source.ir import Span
 from verifier.symbolic.memory.content import constant, determined, moved
 from verifier.symbolic.memory.events import Deed, Met, Visit
@@ -51,6 +52,8 @@ class Stores(Struct):
 
     meet: Callable[[object], bool]
     numbers: bool
+    #: whether something was too far from the beginning of a memory to follow
+    lost: bool = False
     #: by number; the first stands for none
     _known: list[Visit | None] = field(default_factory=lambda: [None])
     #: per byte of a memory, the number of its last store
@@ -91,12 +94,16 @@ class Stores(Struct):
 
     def _stored(self, own: Visit, part: Part, held: Array) -> None:
         memory, place = part.memory, part.place
+        size = min(memory.size, FOLLOWED)
+        if place.bounds()[1] > size:
+            self.lost = True
+            return
         number = len(self._known)
         self._known.append(own)
         changed = held != memory.read(place, _bits(place)) if self.numbers else None
         stamps = self._last.get(memory)
         if stamps is None:
-            stamps = self._last[memory] = cleared(memory.size, _STAMP)
+            stamps = self._last[memory] = cleared(size, _STAMP)
         others: set[int] = set()
         for block, window in _stamps(stamps, place):
             first, last = block.channels

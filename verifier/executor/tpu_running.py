@@ -19,6 +19,7 @@ from verifier.executor.lanes import Array, ByteMemory
 from verifier.executor.races import Races
 from verifier.executor.records import Address, start_of
 from verifier.executor.semantics.casts import NUMPY
+from verifier.executor.stores import Stores
 from verifier.executor.tensors import Pointee, Pointer
 from verifier.executor.tpu import BufferStorage
 from verifier.hardware.memories import Buffer
@@ -31,6 +32,7 @@ from verifier.symbolic.memory.events import (
     Followed,
     LaneLife,
     LanesLived,
+    Met,
     Reached,
     SharedLived,
     Stored,
@@ -128,10 +130,13 @@ def launch(
             _all_wait(machine, cores)
             if races is not None:
                 races.wait()
-        if races is not None and races.lost:
-            for event in (CoresMet, UndefinedLanes):
-                rules = machine.rules.monitors.get(event, ())
-                machine.unsettled |= {rule.id for rule, _ in rules}
+        stores = shared.get("stores")
+        lost = (CoresMet, UndefinedLanes) if races is not None and races.lost else ()
+        if isinstance(stores, Stores) and stores.lost:
+            lost = (*lost, Met)
+        for event in lost:
+            rules = machine.rules.monitors.get(event, ())
+            machine.unsettled |= {rule.id for rule, _ in rules}
     finally:
         for core in cores:
             core.stop()
