@@ -179,6 +179,7 @@ FUNCTIONS: Final = (
         "0.5",
     ),
     _value("language-broadcast", "L40", "nl.multiply(t, t[:, 0:{{1||40}}])", api="0.4"),
+    _value("language-broadcast", "L40", "nl.add(t, t{{.reshape((96, 8, 5))||}})", api="0.6"),
     Row(
         "target-feature",
         "L41",

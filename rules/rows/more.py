@@ -297,4 +297,10 @@ ROWS: Final = (
         "nisa.dma_copy(dst=r, src=a, dst_rmw_op=nl.{{multiply||add}})",
         api="0.2",
     ),
+    _row(
+        "dma-compute",
+        "DCM10",
+        "nisa.dma_compute(dst=r, srcs=[a for _ in range({{17||16}})], reduce_op=nl.add)",
+        api="0.6",
+    ),
 )

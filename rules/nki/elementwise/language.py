@@ -119,7 +119,7 @@ def _language_shapes(op: Operation, target: Target) -> Iterator[Check]:
         return
     strict = not op.generation.fits_language
     if strict:
-        predicate = E.and_(E.eq(x.partitions, y.partitions), E.eq(x.free, y.free))
+        predicate = kit.same_shape(x.shape, y.shape)
         text = "x and y have the same shape"
     else:
         pairs = list(zip(reversed(x.shape), reversed(y.shape), strict=False))
@@ -146,10 +146,16 @@ def _language_shapes(op: Operation, target: Target) -> Iterator[Check]:
         ),
         about=("x", "y"),
         severity=severity,
-        help=("nisa.tensor_scalar applies one value per partition to a tile",)
-        if strict
-        else ("use .broadcast_to to repeat a row over the partitions",),
+        help=(
+            _instead(x, y) if strict else "use .broadcast_to to repeat a row over the partitions",
+        ),
     )
+
+
+def _instead(x: View, y: View) -> str:
+    if x.rank != y.rank:
+        return "`.reshape` gives a tile the shape of the other one"
+    return "nisa.tensor_scalar applies one value per partition to a tile"
 
 
 _LANGUAGE_BROADCAST = variants(

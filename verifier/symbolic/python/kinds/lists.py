@@ -12,6 +12,7 @@ from verifier.symbolic.python.alike import alike_segments
 from verifier.symbolic.python.builtin import method
 from verifier.symbolic.python.choices import spelt
 from verifier.symbolic.python.heap import UNBOUND, Item, ListBox, Many, Segment
+from verifier.symbolic.python.integers import range_of
 from verifier.symbolic.python.iteration import Iteration, Live, Runs
 from verifier.symbolic.python.kind import Kind
 from verifier.symbolic.python.kinds.list_methods import (
@@ -180,7 +181,13 @@ class ListKind(Kind[VM]):
         return segment.value
 
     def as_items(self, vm: VM, value: Any, span: Span) -> tuple[object, ...] | None:
-        return list_box(vm, value).concrete
+        box = list_box(vm, value)
+        if box.concrete is not None:
+            return box.concrete
+        known = range_of(vm, box.length, MAX_CASES)
+        if known is None or vm.decide(E.ge(box.length, known[-1])) is not True:
+            return None
+        return tuple(pick(vm, box.segments, E.const(k)) for k in range(known[-1]))
 
 
 def compared(vm: VM, op: str, a: ListBox, b: ListBox, span: Span) -> object:
