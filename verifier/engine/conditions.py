@@ -33,6 +33,7 @@ from verifier.solver.solver import Solver
 from verifier.symbolic import expr as E
 from verifier.symbolic.equivalent import equivalent
 from verifier.symbolic.expr import FALSE, TRUE, Bool, Expr, Sym
+from verifier.symbolic.views.common import numbers_said
 
 _ROUNDS = 3
 #: choices and extrema of a comparison of which the cases are looked at
@@ -501,7 +502,7 @@ def _shared(items: Sequence[Item]) -> list[Item]:
 
 
 def _equal_sizes(known: Sequence[Bool]) -> dict[Sym, Expr]:
-    """For sizes that are equal to an earlier one, that one."""
+    """For sizes that are equal to an earlier one, that one, or the number that one of them is."""
     first: dict[Sym, Sym] = {}
 
     def root(symbol: Sym) -> Sym:
@@ -517,7 +518,10 @@ def _equal_sizes(known: Sequence[Bool]) -> dict[Sym, Expr]:
         plain = E.eq(E.from_atom(symbols[0]), E.from_atom(symbols[1]))
         if fact is plain and a is not b and a.domain is b.domain:
             first[b] = a
-    return {symbol: E.from_atom(root(symbol)) for symbol in first}
+    same = {symbol: E.from_atom(root(symbol)) for symbol in first}
+    numbers = {root(symbol): number for symbol, number in numbers_said(known).items()}
+    put = E.Substitution(numbers)
+    return {**numbers, **{symbol: put.expr(value) for symbol, value in same.items()}}
 
 
 def _equal(items: Sequence[Item]) -> list[Item]:

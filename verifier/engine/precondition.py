@@ -93,6 +93,7 @@ class Conditions(Struct):
         items = self._formed(known, rest)
         if not self._same_inputs(known, rest, items):
             items = in_reading_order(rest)
+        items = self._without_spare(known, items)
         dtypes = of_dtypes(Normal((*self.known, *_stated(items)), self.solver).met(types))
         conditions = [item.condition for item in (*dtypes, *items)]
         for position, condition in in_order(conditions, self.known, self.solver):
@@ -100,6 +101,23 @@ class Conditions(Struct):
             self.all.append(item)
             (self.dtypes if position < len(dtypes) else self.items).append(item)
         self.unmet = bool(self.all) and self._met((*self.known, *_stated(self.all))) is None
+
+    def _without_spare(self, known: tuple[Bool, ...], items: Sequence[Item]) -> list[Item]:
+        """``items`` without those that suffice for something, and for no more than others do."""
+        kept = list(items)
+        for item in items:
+            if any(self.verdicts[position].exact for position in item.of):
+                continue
+            others = (*known, *_stated([other for other in kept if other is not item]))
+            if all(self._holds(position, others) for position in item.of):
+                kept.remove(item)
+        return kept
+
+    def _holds(self, position: int, facts: tuple[Bool, ...]) -> bool:
+        """Whether nothing breaks the obligation of a verdict where ``facts`` hold."""
+        obligation = self.verdicts[position].obligation
+        query = Query((*facts, *obligation.local_facts), obligation.check.predicate)
+        return self.solver.check(query).proved
 
     def _met(self, facts: tuple[Bool, ...]) -> Model | None:
         """Numbers that meet all facts; None: none are known."""
@@ -151,6 +169,11 @@ class Conditions(Struct):
             if self._admit_some([*rest, Item(condition, (position,))]):
                 # what excludes what all else allows is the fault
                 self.items = [*rest, Item(condition, (position,))]
+                if self._of_one_kind((*earlier.of, position)):
+                    # where one does not go wrong the other does
+                    self.items = rest
+                    self.bugs.add(position)
+                    self.hopeless.add(position)
                 self.bugs.update(earlier.of)
                 self.hopeless.update(earlier.of)
                 self.unconditional = True
@@ -158,6 +181,11 @@ class Conditions(Struct):
         self.bugs.add(position)
         self.hopeless.add(position)
         self.unconditional = True
+
+    def _of_one_kind(self, positions: Sequence[int]) -> bool:
+        """Whether verdicts say that the same goes wrong, of which nobody is told."""
+        rules = [self.verdicts[position].obligation.rule for position in positions]
+        return rules[0].silent and all(rule.id == rules[0].id for rule in rules)
 
     def unheard(self, item: Item, items: Sequence[Item]) -> list[int]:
         """Of the verdicts that one of ``items`` stands for, those of which nobody is told.

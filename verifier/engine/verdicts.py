@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from verifier.engine import unknowns
 from verifier.engine.forms import conjuncts, entails, plainly
 from verifier.engine.instances import EachTrip
+from verifier.engine.legible import legible
 from verifier.engine.obligations import Obligation, known_at, known_of_trips, simplify
 from verifier.engine.promises import promised
 from verifier.engine.weakest import Weakest, of_given, of_inputs, weakest
@@ -543,6 +544,8 @@ class Discharger:
             self._learn(found.condition, obligation)
         if found is not None and not (obligation.mild or obligation.rule.silent):
             self._rejected.append((obligation.check.span, found.condition))
+        if found is not None:
+            found = self._legible(found)
         return Verdict(
             obligation,
             VerdictKind.ALWAYS if always else VerdictKind.SOMETIMES,
@@ -554,6 +557,10 @@ class Discharger:
             query=query,
             needed=needed,
         )
+
+    def _legible(self, found: Weakest) -> Weakest:
+        types = (a.condition for a in self._inferred)
+        return legible(found, (*self.admitted, *types), self.solver)
 
     def _learned_for(self, obligation: Obligation) -> tuple[Bool, ...]:
         """What is taken for granted after the violations before; and that an operand is not
