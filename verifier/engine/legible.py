@@ -19,7 +19,7 @@ from verifier.symbolic.expr import Bool, Expr, Table
 from verifier.symbolic.pretty import pretty
 
 #: characters of a condition, and of a table in one, that are still read
-_LONGEST: Final = 300
+_LONGEST: Final = 400
 _LONGEST_TABLE: Final = 140
 #: what stands in a text for what is not printed of a term, and how long that is taken to be
 _CUT: Final = "..."

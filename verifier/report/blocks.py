@@ -12,6 +12,8 @@ from verifier.report.text import Line, Options, Piece, cells, one_line, words, w
 _INDENT = 4
 #: cells of the longest condition that has the rest of its line beside it
 _BESIDE = 40
+#: the limit that a condition ends with
+_BOUND = re.compile(r" <= \d+$")
 #: conditions that are told one by one
 _MOST = 8
 #: cells of the longest condition that is told whole
@@ -262,7 +264,16 @@ def _folded(text: str, options: Options) -> str:
 
 
 def _what(conjunct: Conjunct, options: Options) -> list[Piece]:
-    return words(one_line(conjunct.told), "unsure" if conjunct.silent else "")
+    said = one_line(conjunct.told)
+    if cells(conjunct.text) > _BESIDE and not options.verbose:
+        said = said.removesuffix(_limit(conjunct))
+    return words(said, "unsure" if conjunct.silent else "")
+
+
+def _limit(conjunct: Conjunct) -> str:
+    """The number that a condition is bounded to, as its text ends with it."""
+    found = _BOUND.search(conjunct.text)
+    return "" if found is None else found.group()
 
 
 def _place(same: Sequence[Conjunct], path: str, options: Options) -> list[Piece]:
