@@ -169,11 +169,6 @@ class Conditions(Struct):
             if self._admit_some([*rest, Item(condition, (position,))]):
                 # what excludes what all else allows is the fault
                 self.items = [*rest, Item(condition, (position,))]
-                if self._of_one_kind((*earlier.of, position)):
-                    # where one does not go wrong the other does
-                    self.items = rest
-                    self.bugs.add(position)
-                    self.hopeless.add(position)
                 self.bugs.update(earlier.of)
                 self.hopeless.update(earlier.of)
                 self.unconditional = True
@@ -181,11 +176,6 @@ class Conditions(Struct):
         self.bugs.add(position)
         self.hopeless.add(position)
         self.unconditional = True
-
-    def _of_one_kind(self, positions: Sequence[int]) -> bool:
-        """Whether verdicts say that the same goes wrong, of which nobody is told."""
-        rules = [self.verdicts[position].obligation.rule for position in positions]
-        return rules[0].silent and all(rule.id == rules[0].id for rule in rules)
 
     def unheard(self, item: Item, items: Sequence[Item]) -> list[int]:
         """Of the verdicts that one of ``items`` stands for, those of which nobody is told.

@@ -545,7 +545,8 @@ class Discharger:
         if found is not None and not (obligation.mild or obligation.rule.silent):
             self._rejected.append((obligation.check.span, found.condition))
         if found is not None:
-            found = self._legible(found)
+            types = (a.condition for a in self._inferred)
+            found = legible(found, (*self.admitted, *types), self.solver)
         return Verdict(
             obligation,
             VerdictKind.ALWAYS if always else VerdictKind.SOMETIMES,
@@ -557,10 +558,6 @@ class Discharger:
             query=query,
             needed=needed,
         )
-
-    def _legible(self, found: Weakest) -> Weakest:
-        types = (a.condition for a in self._inferred)
-        return legible(found, (*self.admitted, *types), self.solver)
 
     def _learned_for(self, obligation: Obligation) -> tuple[Bool, ...]:
         """What is taken for granted after the violations before; and that an operand is not
