@@ -19,6 +19,7 @@ from verifier.symbolic.checks import Check, Note
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.memory.events import Reached
 from verifier.symbolic.memory.index import Access, Uses, index
+from verifier.symbolic.parting import upper_bounds
 from verifier.symbolic.tensors import Loop, Storage, StorageKind
 from verifier.symbolic.trace import Trace
 
@@ -59,12 +60,16 @@ def _along(trace: Trace, uses: Uses, dimension: int, along: Along) -> Iterator[C
     for read, flat in zip(uses.reads, along.lines, strict=True):
         walking = walks(flat)
         adding = [loop for loop in walking if _adds_up(trace, loop)]
-        for gap in _gaps(flat, walking, adding, along.extent) if adding else ():
+        between = _gaps(flat, walking, adding, along.extent) if adding else ()
+        found = [(gap, adding[0]) for gap in between]
+        for loop in (loop for loop in read.loops if _adds_up(trace, loop)):
+            found += ((gap, loop) for gap in _standing(read, flat, loop, along.extent))
+        for gap, loop in found:
             key = (gap.place, *map(id, read.path))
             if key in told:
                 continue
             told.add(key)
-            yield _missing(uses, dimension, read, gap, along, adding[0])
+            yield _missing(uses, dimension, read, gap, along, loop)
 
 
 def _adds_up(trace: Trace, loop: Loop) -> bool:
@@ -98,11 +103,52 @@ def _gaps(
     behind = extent - last - 1 if last is not None else E.const(0)
     if behind.is_const and 0 < behind.const <= most:
         yield _Gap(extent - 1, "the last of them is")
-    for loop in adding:
-        step = abs(coord.coefficient(loop.symbol))
-        if 0 < width < step:
-            runs = tuple(E.ge(each.trips, 1) for each in flat.loops)
-            yield _Gap(first + width, "what lies between its steps is", runs)
+    runs = tuple(E.ge(each.trips, 1) for each in flat.loops)
+    for loop in walking:
+        inner = [each for each in walking if _is_inside(each, loop, flat.loops)]
+        judged = loop in adding or any(each in adding for each in inner)
+        together = _together(coord, inner, width) if judged else 0
+        if 0 < together < abs(coord.coefficient(loop.symbol)):
+            yield _Gap(first + together, "what lies between its steps is", runs)
+
+
+def _is_inside(loop: Loop, other: Loop, loops: Sequence[Loop]) -> bool:
+    order = [each.symbol for each in loops]
+    return order.index(loop.symbol) > order.index(other.symbol)
+
+
+def _together(coord: Expr, loops: Sequence[Loop], width: int) -> int:
+    """How many indices some loops read at most, one beside the other; 0: that is not known."""
+    for loop in sorted(loops, key=lambda loop: abs(coord.coefficient(loop.symbol))):
+        most = _most(loop.trips)
+        if coord.coefficient(loop.symbol) != width or most is None:
+            return 0
+        width *= most
+    return width
+
+
+def _most(size: Expr) -> int | None:
+    rounded = (
+        E.Substitution({}, atoms={atom: E.floordiv(end, atom.den)}).expr(size)
+        for atom in size.atoms()
+        if isinstance(atom, E.Div) and atom.den.is_const and size.coefficient(atom) > 0
+        for end in upper_bounds(atom.num)
+    )
+    ends = (E.bounds(each)[1] for each in (*upper_bounds(size), *rounded))
+    return min((end for end in ends if end is not None), default=None)
+
+
+def _standing(read: Access, flat: Access, loop: Loop, extent: Expr) -> Iterator[_Gap]:
+    """What lies behind the part that each round of a loop reads, if it has as many rounds as there
+    are parts."""
+    (coord,) = flat.view.coords
+    width = _width(flat)
+    first = lowest(coord, flat.loops, flat.view.axes)
+    moves = any(each.symbol in coord.free() for each in read.loops)
+    if moves or first is not E.const(0) or width < 1:
+        return
+    if E.floordiv(extent + width - 1, width) is loop.trips:
+        yield _Gap(E.const(width), "what lies behind the first part is", (E.ge(loop.trips, 1),))
 
 
 def _width(flat: Access) -> int:
@@ -113,7 +159,7 @@ def _width(flat: Access) -> int:
     for axis in flat.view.axes:
         if axis.symbol not in coord.free():
             continue
-        _, most = E.bounds(axis.size)
+        most = _most(axis.size)
         if coord.coefficient(axis.symbol) != 1 or most is None or width > 1:
             return 0
         width = most

@@ -47,3 +47,61 @@ def test_a_sum_is_of_all_that_is_there(start: str, trips: str, right: bool, tmp_
     for options in ((), ("--shapes-only",)):
         found_in_run = run(path, "--target", "bm1690", *arguments, *options)
         assert found_in_run.exit_code == (0 if right else 1), found_in_run.output
+
+
+_BLOCKS = """\
+# tilelint: contract (out_ptr: fp32[40, 70], a_ptr: fp16[40, d], b_ptr: fp16[d, 70], depth: d)
+@ppl.jit
+def product(out_ptr, a_ptr, b_ptr, depth):
+    assert 400 <= depth <= 3000
+    a_all = pl.gtensor([1, 40, 1, depth], pl.GLOBAL, a_ptr)
+    b_all = pl.gtensor([1, depth, 1, 70], pl.GLOBAL, b_ptr)
+    out_all = pl.gtensor([1, 40, 1, 70], pl.GLOBAL, out_ptr)
+    out = pl.make_tensor([1, 40, 1, 70], pl.float32)
+    pl.tiu.zero(out)
+    for k in range(0, depth, {step}):
+        {inner}
+            n = min(64, {end} - i)
+            a = pl.make_tensor([1, 40, 1, 64], pl.float16, [1, 40, 1, n])
+            b = pl.make_tensor([1, 64, 1, 70], pl.float16, [1, n, 1, 70])
+            pl.dma.load(a, a_all.sub_view([1, 40, 1, n], [0, 0, 0, i]))
+            pl.dma.load(b, b_all.sub_view([1, n, 1, 70], [0, {at}, 0, 0]))
+            pl.tiu.fmm2(out, a, b, result_add=True, out_dtype=pl.float32)
+    pl.dma.store(out_all, out)
+"""
+_ONE = {"step": "64", "inner": "for i in range(k, k + 64, 64):", "end": "depth"}
+
+
+@pytest.mark.parametrize(
+    ("parts", "right"),
+    [
+        ({**_ONE, "at": "i"}, True),
+        # the first rows in each round
+        ({**_ONE, "at": "0"}, False),
+        # all groups of blocks, and all but the last block of each
+        (
+            {
+                "step": "192",
+                "inner": "for i in range(k, min(k + 192, depth), 64):",
+                "end": "depth",
+                "at": "i",
+            },
+            True,
+        ),
+        (
+            {
+                "step": "192",
+                "inner": "for i in range(k, min(k + 128, depth), 64):",
+                "end": "min(k + 128, depth)",
+                "at": "i",
+            },
+            False,
+        ),
+    ],
+)
+def test_what_a_product_is_summed_over(parts: dict[str, str], right: bool, tmp_path: Path) -> None:
+    found = rules(check(tmp_path, _BLOCKS.format(**parts), "bm1690"))
+    if right:
+        assert found == {}
+    else:
+        assert found["input-part-skipped"] == "always"
