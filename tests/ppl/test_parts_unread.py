@@ -50,16 +50,15 @@ def test_a_sum_is_of_all_that_is_there(start: str, trips: str, right: bool, tmp_
 
 
 _BLOCKS = """\
-# tilelint: contract (out_ptr: fp32[40, 70], a_ptr: fp16[40, d], b_ptr: fp16[d, 70], depth: d)
+# tilelint: contract (out_ptr: fp32[40, 70], a_ptr: fp16[40, d], b_ptr: fp16[d, 70], d: 400..3000)
 @ppl.jit
-def product(out_ptr, a_ptr, b_ptr, depth):
-    assert 400 <= depth <= 3000
-    a_all = pl.gtensor([1, 40, 1, depth], pl.GLOBAL, a_ptr)
-    b_all = pl.gtensor([1, depth, 1, 70], pl.GLOBAL, b_ptr)
+def product(out_ptr, a_ptr, b_ptr, d):
+    a_all = pl.gtensor([1, 40, 1, d], pl.GLOBAL, a_ptr)
+    b_all = pl.gtensor([1, d, 1, 70], pl.GLOBAL, b_ptr)
     out_all = pl.gtensor([1, 40, 1, 70], pl.GLOBAL, out_ptr)
     out = pl.make_tensor([1, 40, 1, 70], pl.float32)
     pl.tiu.zero(out)
-    for k in range(0, depth, {step}):
+    for k in range(0, d, {step}):
         {inner}
             n = min(64, {end} - i)
             a = pl.make_tensor([1, 40, 1, 64], pl.float16, [1, 40, 1, n])
@@ -69,7 +68,7 @@ def product(out_ptr, a_ptr, b_ptr, depth):
             pl.tiu.fmm2(out, a, b, result_add=True, out_dtype=pl.float32)
     pl.dma.store(out_all, out)
 """
-_ONE = {"step": "64", "inner": "for i in range(k, k + 64, 64):", "end": "depth"}
+_ONE = {"step": "64", "inner": "for i in range(k, k + 64, 64):", "end": "d"}
 
 
 @pytest.mark.parametrize(
@@ -82,8 +81,8 @@ _ONE = {"step": "64", "inner": "for i in range(k, k + 64, 64):", "end": "depth"}
         (
             {
                 "step": "192",
-                "inner": "for i in range(k, min(k + 192, depth), 64):",
-                "end": "depth",
+                "inner": "for i in range(k, min(k + 192, d), 64):",
+                "end": "d",
                 "at": "i",
             },
             True,
@@ -91,8 +90,8 @@ _ONE = {"step": "64", "inner": "for i in range(k, k + 64, 64):", "end": "depth"}
         (
             {
                 "step": "192",
-                "inner": "for i in range(k, min(k + 128, depth), 64):",
-                "end": "min(k + 128, depth)",
+                "inner": "for i in range(k, min(k + 128, d), 64):",
+                "end": "min(k + 128, d)",
                 "at": "i",
             },
             False,
