@@ -268,6 +268,11 @@ TWINS: Final[Mapping[str, tuple[Twin, ...]]] = {
         ),
         _twin(
             "E20",
+            _kernel(_UPDATED, annotation=": nt.mutable_tensor", result="None"),
+            _kernel(_UPDATED, annotation=": nt.mutable_tensor", result="x, out"),
+        ),
+        _twin(
+            "E20",
             _kernel(_UPDATED, annotation=": nt.mutable_tensor"),
             _kernel(_UPDATED, annotation=": nt.mutable_tensor", result="out, x"),
         ),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rules.beta1 import TWINS
-from verifier.rulebase import On, Replayed, Rule, Shown, Whose, register
+from verifier.rulebase import On, Replayed, Rule, Shown, Twin, Whose, register
 
 _PASSING_SCALE = """\
 import nki
@@ -323,6 +323,15 @@ register(
     )
 )
 
+_DECLARES = _COPY.replace("(src)", "(src: nl.tensor[96, 40])")
+_DECLARED = Twin(
+    "L73",
+    _DECLARES.replace("p <= 128", "p == 97"),
+    _DECLARES.replace("p <= 128", "p == 96"),
+    "0.6",
+    "trn2",
+)
+
 register(
     Rule(
         id="annotation-mismatch",
@@ -332,13 +341,15 @@ register(
         reason=(
             "Nobody evaluates `tile: nt.tensor[n, m]` in a function: what it says of the shape is "
             "for readers, whom it misleads where the value has another shape for every input. NKI "
-            "Beta 1 compares the two, and rejects a kernel in which they differ."
+            "Beta 1 compares the two, and rejects a kernel in which they differ. An input's "
+            "annotation declares the shape that it has (NKI 0.3): neither the kernel nor its "
+            "contract may say otherwise."
         ),
         facts=("NKI-L73", "NKI-E06"),
         on=On.HOST,
         remark=True,
-        replayed=Replayed(Shown.NEVER, why="annotations of local variables are not evaluated"),
-        twins=TWINS["annotation-mismatch"],
+        replayed=Replayed(Shown.NEVER, why="annotations of shapes are not evaluated"),
+        twins=(*TWINS["annotation-mismatch"], _DECLARED),
         failing=_COPY.replace("    tile = nl", "    tile: nl.tensor[p, f + 1] = nl"),
         passing=_COPY.replace("    tile = nl", "    tile: nl.tensor[p, f] = nl"),
     )

@@ -15,7 +15,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.checks import Check
 from verifier.symbolic.expr import Bool
 from verifier.symbolic.instruction import Instruction
-from verifier.symbolic.roles import Takes, Types
+from verifier.symbolic.roles import SameType, Takes, Types
 from verifier.symbolic.trace import Operation
 
 
@@ -41,10 +41,11 @@ def _operand_dtype(op: Operation, target: Target) -> Iterator[Check]:
             )
     for role in instruction.roles:
         same = role.same_dtype
-        if same is None or not op.generation.at_least(same.since):
+        if same is None:
             continue
+        wanted = _where_same(op, same)
         a, b = op.view(same.role), op.view(role.name)
-        if a is None or b is None:
+        if a is None or b is None or wanted is None:
             continue
         yield check(
             op,
@@ -55,8 +56,16 @@ def _operand_dtype(op: Operation, target: Target) -> Iterator[Check]:
             f"{instruction.short} does not convert: {same.role} and {role.name} have "
             "different dtypes",
             same.fact,
+            given=(wanted,),
             about=(same.role, role.name),
         )
+
+
+def _where_same(op: Operation, same: SameType) -> Bool | None:
+    """Where two element types are demanded to be one; None: nowhere, or it is not known."""
+    if op.generation.at_least(same.since):
+        return E.TRUE
+    return same.earlier.holds(op) if same.earlier is not None else None
 
 
 def _in_force(op: Operation, types: Types | None) -> Types | None:

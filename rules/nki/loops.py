@@ -86,6 +86,7 @@ _STATIC: Final = _kernel(
     "with nl.no_reorder():", "    for i in nl.affine_range(2):", f"        {_ADD}"
 )
 _LEFT: Final = _kernel(
+    "assert nl.num_programs(0) == 1",
     "for k in range(2):",
     "    with nl.no_reorder():",
     "        if nl.program_id(0) == k:",

@@ -31,18 +31,19 @@ def _updates(trace: Trace, target: Target) -> Iterator[Check]:
                 _, first = written.setdefault(id(view.storage), (view.storage, []))
                 if not any({*other.path} <= {*operation.path} for other in first):
                     first.append(operation)
-    returned = [
-        ({id(view.storage) for view in views}, path, span)
-        for path, views, span in trace.returns
-        if views
+    ends = [
+        ({id(view.storage) for view in views}, path, span) for path, views, span in trace.returns
     ]
+    if not ends and trace.completes:
+        ends = [(set(), (), trace.span)]
+    returns = any(views for views, _, _ in ends)
     writes = [(storage, each) for storage, found in written.values() for each in found]
     for storage, operation in writes:
         if storage.name not in trace.mutable:
             # kernels that return nothing write what they are given: so it was before `nki.jit`
-            yield _immutable(storage, operation, bool(returned))
+            yield _immutable(storage, operation, returns)
             continue
-        for views, path, span in returned:
+        for views, path, span in ends:
             if id(storage) not in views and not trace.opaque_return:
                 yield replace(
                     _kept(storage, span),
@@ -58,7 +59,7 @@ def _updated(event: Updated, target: Target) -> Iterator[Check]:
         return
     if not event.declared:
         yield _immutable(event.storage, event.operation, event.returns)
-    elif event.returns and not event.returned:
+    elif not event.returned:
         yield _kept(event.storage, event.kernel)
 
 
@@ -117,8 +118,8 @@ register(
         reason=(
             "The parameters of a kernel are read-only in Beta 1: one that is annotated as "
             "`nt.mutable_tensor` is an output as well, and outputs are what the kernel returns. A "
-            "kernel that returns nothing is of the older form, in which outputs were parameters: "
-            "that is a note."
+            "kernel that returns nothing and declares nothing is of the older form, in which "
+            "outputs were parameters: that is a note."
         ),
         facts=("B26", "E09", "E20"),
         on=On.TRACE,

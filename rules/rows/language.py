@@ -578,6 +578,14 @@ WRAPPED: Final = (
     ),
     Row(
         "operand-dtype",
+        "DRP03",
+        "a: {{int8||bfloat16}}[96, 40]",
+        RESULT,
+        "#bare\nnl.store(out, nisa.dropout(nl.load(a), 0.5, dtype=nl.float32))",
+        "beta1",
+    ),
+    Row(
+        "operand-dtype",
         "DRP02",
         "a: int32[96, 40], p: {{bfloat16||float32}}[96, 1]",
         "int32[96, 40]",

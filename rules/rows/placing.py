@@ -372,6 +372,15 @@ ROWS: Final = (
         "engine-choice",
         "T16",
         "#bare\n"
+        "nl.store(out, nisa.tensor_scalar(nl.load(x), nl.{{rsqrt||add}}, 0.0, "
+        "engine=nisa.vector_engine))",
+        "beta1",
+        "trn1",
+    ),
+    _row(
+        "engine-choice",
+        "T16",
+        "#bare\n"
         "t = nl.load(x)\n"
         "nl.store(out, nisa.tensor_tensor(t, t, op=np.power, "
         "engine=nisa.{{vector_engine||gpsimd_engine}}))",

@@ -15,7 +15,7 @@ import nki.language as nl
 
 @nki.jit
 def summed(x, n):
-    assert x.shape == (3, 96, 320) and n == 3
+    assert x.shape == (9, 96, 320) and n <= 9
     out = nl.ndarray((96, 320), dtype=x.dtype, buffer=nl.shared_hbm)
     nisa.dma_compute(out, [x[e] for e in range(n)], nl.add)
     return out

@@ -144,7 +144,7 @@ class Engines:
     #: generations whose compilers do not heed the engine that a call asks for
     unheeded: frozenset[str] = frozenset()
     #: what is said of an engine and the operators that are given; None: nothing
-    computes: Callable[[Engine, tuple[str, ...], Target], Admission | None] | None = None
+    computes: Callable[[Call, Engine, tuple[str, ...], Target], Admission | None] | None = None
 
     def heeds(self, call: Call) -> bool:
         """Whether it matters whom a call asks for."""

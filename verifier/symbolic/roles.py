@@ -120,7 +120,8 @@ class SameType(Struct, frozen=True):
 
     ``pairs``: types of that one, and of this one, that go together as well. ``free``: nothing is
     demanded where the target can do something and an operand has one of these types. ``needs``:
-    what the target has to be able to do; elsewhere only ``pairs`` go together.
+    what the target has to be able to do; elsewhere only ``pairs`` go together. ``earlier``: where
+    it has it in generations before.
     """
 
     role: str
@@ -130,6 +131,7 @@ class SameType(Struct, frozen=True):
     pairs: tuple[tuple[frozenset[int], frozenset[int]], ...] = ()
     free: tuple[tuple[Capability, frozenset[int]], ...] = ()
     needs: Capability | None = None
+    earlier: When | None = None
 
 
 class Streams(Struct, frozen=True):

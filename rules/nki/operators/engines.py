@@ -70,7 +70,7 @@ def _computes(op: Operation, engine: Engine, target: Target) -> Iterator[Check]:
     operators = [name for value in given if (name := kit.operator_name(value)) is not None]
     if instruction.engines.computes is None or not given or len(operators) < len(given):
         return
-    found = instruction.engines.computes(engine, tuple(operators), target)
+    found = instruction.engines.computes(op, engine, tuple(operators), target)
     if found is None:
         return
     yield check(

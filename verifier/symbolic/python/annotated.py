@@ -7,13 +7,15 @@ has a say in is taken to be written as the library wants it: nothing of the prog
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from verifier.source import ir
+from verifier.source.ir import Span
 from verifier.source.project import Module
 from verifier.symbolic import expr as E
 from verifier.symbolic.pretty import pretty
-from verifier.symbolic.python import modules
+from verifier.symbolic.python import modules, ranks
 from verifier.symbolic.python.heap import UNBOUND, ListBox, Scope
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.tensors import View
@@ -54,54 +56,112 @@ def of_tile(vm: VM, stmt: ir.AnnAssign) -> None:
     """Compare the shape in the annotation of a local variable, ``t: nt.tensor[n, m]``, with that of
     its value. Where nobody else compares them, only what is wrong for every input is told, so that
     nothing hangs on a remark."""
-    wanted, name = stmt.annotation, stmt.target
-    if not isinstance(name, ir.Name) or not isinstance(wanted, ir.Subscript):
+    name = stmt.target
+    value = _local(vm, name.id) if isinstance(name, ir.Name) else None
+    sizes = _shape(stmt.annotation, lambda name: _local(vm, name))
+    if not isinstance(name, ir.Name) or not isinstance(value, View) or sizes is None:
         return
-    owner, value = wanted.value, _local(vm, name.id)
-    kind = owner.attr if isinstance(owner, ir.Attribute) else getattr(owner, "id", "")
-    if kind != "tensor" or not isinstance(value, View):
-        return
-    index = wanted.index
-    items = index.elements if isinstance(index, ir.TupleExpr) else (index,)
-    sizes = [_size(vm, item) for item in items]
-    if None in sizes:
-        return
-    said = ", ".join(pretty(size) for size in sizes if size is not None)
-    equal = [E.eq(a, b) for a, b in zip(sizes, value.shape, strict=False) if a is not None]
     # the ranks of inputs, and of what is made of them, may only be assumed
-    if len(sizes) != value.rank:
-        return
-    compared = vm.dialect.compares_annotations(vm)
+    if len(sizes) == value.rank:
+        compared = vm.dialect.compares_annotations(vm)
+        facts = ("NKI-L73", "NKI-E06") if compared else ()
+        span = stmt.annotation.span
+        _compared(vm, name.id, span, sizes, value.shape, compared, "warning", facts)
+
+
+def of_inputs(vm: VM, definition: ir.FunctionDef) -> None:
+    """What the kernel and its contract settle of its inputs beside the shapes that it declares."""
+    for param in definition.params:
+        p, wanted = vm.inputs.parameters.get(param.name), param.annotation
+        sizes = _shape(wanted, lambda name: _global(vm, name))
+        if p is None or wanted is None or sizes is None:
+            continue
+        rank = ranks.known(vm, p)
+        if rank is not None and rank != len(sizes):
+            said = ", ".join(map(pretty, sizes))
+            vm.check(
+                _MISMATCH,
+                E.FALSE,
+                wanted.span,
+                f"the shape of {p.name} == ({said})",
+                f"`{p.name}` is annotated as ({said}) and has {rank} dimensions",
+                facts=("NKI-L73",),
+            )
+        elif len(sizes) in p.views:
+            shape = p.views[len(sizes)].shape
+            _compared(vm, p.name, wanted.span, sizes, shape, False, None, ("NKI-L73",))
+
+
+def of_arguments(vm: VM, definition: ir.FunctionDef, bound: Mapping[str, object]) -> None:
+    """The tiles that a function is given beside the shapes that it declares."""
+    for param in definition.params:
+        value = bound.get(param.name)
+        if not isinstance(param.annotation, ir.Subscript) or not isinstance(value, View):
+            continue
+        sizes = _shape(param.annotation, lambda name: _global(vm, name))
+        if sizes is not None and len(sizes) == value.rank:
+            span = param.annotation.span
+            _compared(vm, param.name, span, sizes, value.shape, False, "warning")
+
+
+def _shape(wanted: ir.Expr | None, named: Callable[[str], object]) -> tuple[E.Expr, ...] | None:
+    """The shape in ``nt.tensor[n, m]``; None: it is no such annotation, or not known."""
+    if not isinstance(wanted, ir.Subscript):
+        return None
+    owner, index = wanted.value, wanted.index
+    kind = owner.attr if isinstance(owner, ir.Attribute) else getattr(owner, "id", "")
+    items = index.elements if isinstance(index, ir.TupleExpr) else (index,)
+    sizes = [_size(item, named) for item in items] if kind == "tensor" else [None]
+    return tuple(size for size in sizes if size is not None) if None not in sizes else None
+
+
+def _compared(
+    vm: VM,
+    name: str,
+    span: Span,
+    sizes: Sequence[E.Expr],
+    shape: Sequence[E.Expr],
+    compared: bool,
+    severity: str | None,
+    facts: tuple[str, ...] = (),
+) -> None:
+    """``compared``: the front end compares them, too."""
+    equal = [E.eq(a, b) for a, b in zip(sizes, shape, strict=True)]
     if not compared and all(vm.decide(one) is not False for one in equal):
         return
-    shape = ", ".join(map(pretty, value.shape))
+    said, found = (", ".join(map(pretty, each)) for each in (sizes, shape))
     vm.check(
         _MISMATCH,
         E.and_(*equal) if compared else E.FALSE,
-        wanted.span,
-        f"the shape of {name.id} == ({said})",
-        f"`{name.id}` is annotated as ({said}) and is ({shape})",
-        values=tuple((f"{name.id}.shape[{k}]", size) for k, size in enumerate(value.shape)),
-        facts=("NKI-L73", "NKI-E06") if compared else (),
-        severity=None if compared else "warning",
+        span,
+        f"the shape of {name} == ({said})",
+        f"`{name}` is annotated as ({said}) and is ({found})",
+        values=tuple((f"{name}.shape[{k}]", size) for k, size in enumerate(shape)),
+        facts=facts,
+        severity=None if compared else severity,
     )
 
 
-def _size(vm: VM, node: ir.Expr) -> E.Expr | None:
+def _size(node: ir.Expr, named: Callable[[str], object]) -> E.Expr | None:
     """A size in an annotation, which nobody evaluates; None: not known."""
     if isinstance(node, ir.Const):
         return E.const(node.value) if type(node.value) is int else None
     if isinstance(node, ir.Name):
-        value = _local(vm, node.id)
+        value = named(node.id)
         return value if isinstance(value, E.Expr) else None
     if isinstance(node, ir.BinOp) and node.op in ("+", "-", "*"):
-        left, right = _size(vm, node.left), _size(vm, node.right)
+        left, right = _size(node.left, named), _size(node.right, named)
         if left is None or right is None:
             return None
         if node.op == "*":
             return left * right
         return left + right if node.op == "+" else left - right
     return None
+
+
+def _global(vm: VM, name: str) -> object:
+    """What a name of the module is bound to: annotations of parameters are of the outside."""
+    return modules.global_value(vm, vm.frame.module, name)
 
 
 def _local(vm: VM, name: str) -> object:

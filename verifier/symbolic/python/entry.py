@@ -22,6 +22,7 @@ from verifier.symbolic.dialect import Dialect, Input
 from verifier.symbolic.expr import Bool, Expr, Sym
 from verifier.symbolic.generation import Generation
 from verifier.symbolic.python import (
+    annotated,
     contradictions,
     functions,
     hints,
@@ -438,6 +439,8 @@ class _Entry:
         if isinstance(scope, Scope):
             self.sizes = named(definition, scope.names)
         self._returns(definition, landing)
+        if vm.trace.completes:
+            annotated.of_inputs(vm, definition)
         if alive and landing.escapes:
             vm.trace.returns.append((rest, (), definition.name_span))
 

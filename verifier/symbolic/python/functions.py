@@ -88,6 +88,7 @@ def run_body(vm: VM, function: Function, bound: dict[str, object], span: Span) -
             body = definition.body
             vm.target_name = hint
             return vm.gathered(Wait.CALL, lambda: vm.eval(body), cut=True)
+        annotated.of_arguments(vm, definition, bound)
         block = definition.body
         return vm.gathered(Wait.CALL, lambda: vm.exec(block), cut=True)
     finally:

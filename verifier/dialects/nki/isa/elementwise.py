@@ -32,6 +32,7 @@ from verifier.dialects.nki.isa.shared import (
     decides,
     engines,
     filled,
+    holds_integers,
     in_sbuf,
     indirect,
     moved,
@@ -91,7 +92,9 @@ def _of_two_tiles(call: Call) -> Engine:
     )
 
 
-def _two_tiles_on(engine: Engine, operators: tuple[str, ...], target: Target) -> Admission | None:
+def _two_tiles_on(
+    call: Call, engine: Engine, operators: tuple[str, ...], target: Target
+) -> Admission | None:
     """Powers run on GpSimd only, operators on bits on the Vector Engine only."""
     if operators == ("power",):
         return Admission(
@@ -115,7 +118,13 @@ def _two_tiles_on(engine: Engine, operators: tuple[str, ...], target: Target) ->
 _FIRST_PAIRS: Final = frozenset({("multiply", "add"), ("multiply",), ("add",)})
 
 
-def _numbers_on(engine: Engine, operators: tuple[str, ...], target: Target) -> Admission | None:
+#: what the table of Beta 1 does not have the Vector Engine compute
+_NOT_ON_VECTOR: Final = words("power rsqrt")
+
+
+def _numbers_on(
+    call: Call, engine: Engine, operators: tuple[str, ...], target: Target
+) -> Admission | None:
     """What the Scalar Engine learned with the targets; GpSimd computes one operator."""
     names = " and ".join(operators)
     bits = operators[0] in ON_BITS
@@ -133,6 +142,14 @@ def _numbers_on(engine: Engine, operators: tuple[str, ...], target: Target) -> A
             f"the Scalar Engine of {target.name} cannot compute {names} in tensor_scalar",
             facts,
             help=("run it on the Vector Engine",),
+        )
+    if engine is Engine.VECTOR and call.api == "beta1":
+        return Admission(
+            _NOT_ON_VECTOR.isdisjoint(operators),
+            f"the Vector Engine computes the operators (they are {names})",
+            f"the Vector Engine does not compute {names}",
+            ("NKI-T16",),
+            help=("leave engine out: the compiler picks one that does",),
         )
     if engine is not Engine.GPSIMD:
         return None
@@ -400,7 +417,11 @@ DROPOUT: Final = Instruction(
         "0.2": "dst*, data*, prob*, name=None",
     },
     roles=(
-        tile("dst", on_chip("NKI-BUF21"), same_dtype=SameType("data", "NKI-DRP03", "0.2")),
+        tile(
+            "dst",
+            on_chip("NKI-BUF21"),
+            same_dtype=SameType("data", "NKI-DRP03", "0.2", earlier=holds_integers("data")),
+        ),
         tile("data", on_chip("NKI-BUF21"), shape=Streams("dst", "NKI-H53")),
         vector(
             "prob",
