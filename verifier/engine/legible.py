@@ -8,6 +8,7 @@ suffices, and more inputs than those may do.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Final
 
 from verifier.engine.forms import conjuncts
@@ -60,7 +61,7 @@ def _told(clause: Bool, given: Sequence[Bool], solver: Solver) -> tuple[Bool, bo
 
 def _length(term: Bool | Expr) -> int:
     text = pretty(term)
-    return _BEYOND if _CUT in text else len(text)
+    return _BEYOND + sum(1 for _ in E.walk(term)) if _CUT in text else len(text)
 
 
 def _of_equals(table: Table) -> Iterator[Expr]:
@@ -95,6 +96,8 @@ def _implies(
 ) -> bool:
     """Whether a condition with bounds in the place of tables implies the one with the tables, for
     whatever they come to within their bounds."""
+    if _rises(wanted, set(put)):
+        return True
     some: dict[E.Atom, Expr] = {}
     facts: list[Bool] = []
     for table, bound in put.items():
@@ -103,3 +106,20 @@ def _implies(
         facts.append(E.le(value, bound))
     goal = E.Substitution({}, atoms=some).bool(wanted)
     return solver.check(Query((*given, *facts, condition), goal)).proved
+
+
+def _rises(clause: Bool, tables: AbstractSet[E.Atom]) -> bool:
+    """Whether more in a table makes a condition harder to meet, plainly: sizes that are multiplied
+    with it are bounded from above."""
+    if clause.kind in (E.BoolKind.AND, E.BoolKind.OR):
+        return all(_rises(part, tables) for part in clause.args)
+    if clause.kind is not E.BoolKind.LE or clause.expr is None:
+        return tables.isdisjoint(E.walk(clause))
+    for mono, factor in clause.expr.terms:
+        others = [atom for atom in mono if atom not in tables]
+        if any(not tables.isdisjoint(E.walk(E.from_atom(atom))) for atom in others):
+            return False
+        low = [E.bounds(E.from_atom(atom))[0] for atom in mono]
+        if len(others) < len(mono) and (factor < 0 or any(n is None or n < 0 for n in low)):
+            return False
+    return True
