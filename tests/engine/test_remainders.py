@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from verifier.engine.remainders import in_remainders
+from verifier.engine.remainders import in_remainders, of_one_base
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool
 
@@ -52,3 +52,22 @@ def test_what_is_left_out_and_what_is_turned_round() -> None:
         found = in_remainders(fact)
         assert found is not None and found[0] is rest
     assert in_remainders(E.le(E.floordiv(n, d), n)) is None
+
+
+def test_what_is_said_of_remainders_of_one_number_is_said_together() -> None:
+    n = E.symbol("n", 0)
+    bounds = [E.ge(E.mod(n + k, 6), least) for k in range(6) for least in (1, 2, 4)]
+    bounds += [E.le(E.mod(n + k, 4), most) for k in range(3) for most in (1, 2)]
+    bounds += [E.ne(E.mod(n, 4), 1), E.eq(E.mod(n, 3), 2)]
+    joined = 0
+    for pair in itertools.combinations(bounds, 2):
+        found = of_one_base(pair)
+        joined += len(found) == 1
+        for size in range(24):
+            each = [E.evaluate(fact, {"n": size}) for fact in pair]
+            assert all(E.evaluate(fact, {"n": size}) for fact, _ in found) == all(each)
+    assert joined > 60
+    (both, parts), *rest = of_one_base((E.ge(E.mod(n, 30), 2), E.ge(E.mod(n + 27, 30), 28)))
+    assert (both, len(parts), rest) == (E.eq(E.mod(n - 2, 30), 0), 2, [])
+    # what divides it is said of each by itself
+    assert len(of_one_base((E.eq(E.mod(n, 4), 0), E.eq(E.mod(n, 6), 0)))) == 2

@@ -177,3 +177,17 @@ def test_the_condition_is_not_stronger_than_what_the_last_element_demands(tmp_pa
     assert condition is not None and condition.exact
     for size in range(1, 1001):
         assert eval(condition.text, {"N": size}) == (5 * round(size / 5) >= size)
+
+
+@pytest.mark.parametrize(
+    ("parts", "least", "text"), [(5, 1, "n <= 5"), (5, 3, "n >= 3 and n <= 5"), (5, 6, "")]
+)
+def test_one_program_has_no_race_with_another(parts: int, least: int, text: str) -> None:
+    """Programs that take one part of five each, and those after them the same parts again."""
+    E.fresh_context()
+    count = E.symbol("n", 1, 9, E.Origin.GRID)
+    one, other = (E.fresh("p", 0, 8, E.Origin.HAVOC) for _ in range(2))
+    apart = E.ne(E.mod(one, parts), E.mod(other, parts))
+    local = [E.lt(other, count), E.lt(one, other)]
+    found = weakest._on_more_programs(apart, local, (E.ge(count, least),), Solver())
+    assert ("" if found is None else pretty(found.condition)) == text

@@ -372,3 +372,11 @@ def test_what_is_multiplied_is_divided_again(
         assert E.exact_quotient(a * b, b) is a
         found = E.exact_quotient(a * b + rest, b)
         assert found is a if not rest else found is None
+
+
+def test_a_remainder_is_below_its_divisor_also_where_its_number_is_bounded() -> None:
+    n = E.symbol("n", 1, 6000)
+    rest = E.mod(n + 511, 512)
+    assert E.bounds(rest) == (0, 511)
+    assert E.floordiv(rest + 3584, 4096) is E.const(0)
+    assert E.bounds(E.mod(E.symbol("k", 2, 5), 512) * 3 + 1) == (7, 16)

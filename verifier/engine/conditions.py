@@ -25,7 +25,7 @@ from verifier.engine.forms import (
     weight,
 )
 from verifier.engine.plain import each_divides, of_each_divisor, of_one_value, resolved, unrounded
-from verifier.engine.remainders import divides, in_remainders, of_a_period
+from verifier.engine.remainders import Joining, divides, in_remainders, of_a_period, of_one_base
 from verifier.solver.elimination import compared
 from verifier.solver.polynomial import products
 from verifier.solver.query import Query
@@ -88,7 +88,8 @@ class Normal:
             )
             if {item.condition for item in current} == set(before):
                 break
-        current = _shared(_rounded(_of_one_dtype(current), self._known))
+        current = _of_one_dtype(_resolved(current, of_one_base))
+        current = _shared(_rounded(current, self._known))
         return in_reading_order(current)
 
     def met(self, items: Iterable[Item]) -> list[Item]:
@@ -446,12 +447,12 @@ def _tightest(items: Iterable[Item]) -> list[Item]:
     return [*out, *bounds.values()]
 
 
-def _resolved(items: Sequence[Item]) -> list[Item]:
+def _resolved(items: Sequence[Item], together: Joining = resolved) -> list[Item]:
     """What is said both where something holds and where it does not, as said of all."""
     of = {item.condition: item for item in items}
     return [
         of[parts[0]] if len(parts) == 1 else _together(condition, [of[part] for part in parts])
-        for condition, parts in resolved(of)
+        for condition, parts in together(of)
     ]
 
 

@@ -7,11 +7,15 @@ them: of ``2*(a // 640) + 2 <= -(-a // 320)`` only ``a % 640`` matters, and it i
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from math import gcd, lcm
+from typing import TypeAlias
 
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import FALSE, TRUE, Bool, Expr
+
+#: conditions, each with those that it stands for
+Joining: TypeAlias = Callable[[Iterable[Bool]], list[tuple[Bool, tuple[Bool, ...]]]]
 
 #: the longest period that is counted out
 _PERIOD = 2048
@@ -108,6 +112,38 @@ def _less_multiples(p: Expr, d: Expr) -> Expr:
 def of_a_period(fact: Bool) -> Bool | None:
     """The same of one remainder, for a comparison of quotients of one number by numbers; None: it
     is nothing such, or comes again with no period, or has no short form."""
+    found = _counted_out(fact)
+    return None if found is None else _of_remainders(*found)
+
+
+def of_one_base(facts: Iterable[Bool]) -> list[tuple[Bool, tuple[Bool, ...]]]:
+    """Facts, each with those that it stands for: ``n % 30 >= 2`` and ``(n + 27) % 30 >= 28`` are
+    ``n % 30 == 2``. What divides one number is said of each divisor by itself."""
+    out: dict[Bool, tuple[Bool, ...]] = {fact: (fact,) for fact in facts}
+    bases: dict[Expr, list[tuple[Bool, list[bool]]]] = {}
+    for fact in out:
+        found = _counted_out(fact)
+        if found is not None:
+            bases.setdefault(found[0], []).append((fact, found[1]))
+    for base, each in bases.items():
+        size = lcm(*(len(good) for _, good in each))
+        if len(each) < 2 or size > _PERIOD or all(f.kind is E.BoolKind.EQ for f, _ in each):
+            continue
+        whole = [[good[v % len(good)] for v in range(size)] for _, good in each]
+        shared = list(map(all, zip(*whole, strict=True)))
+        both = None if shared in whole else _of_remainders(base, shared)  # one says it all
+        if both is None or both.kind in (E.BoolKind.CONST, *E.JUNCTIONS):
+            continue
+        parts = tuple(fact for fact, _ in each)
+        for fact in parts:
+            del out[fact]
+        out[both] = parts
+    return list(out.items())
+
+
+def _counted_out(fact: Bool) -> tuple[Expr, list[bool]] | None:
+    """A number, and for each of its remainders by a period whether a fact holds; None: it compares
+    no quotients of one number by numbers, or comes again with no period."""
     e = fact.expr
     if e is None:
         return None
@@ -136,7 +172,7 @@ def of_a_period(fact: Bool) -> Bool | None:
             return value <= 0
         return (value == 0) is (fact.kind is E.BoolKind.EQ)
 
-    return _of_remainders(base, [holds(v) for v in range(period)])
+    return base, [holds(v) for v in range(period)]
 
 
 def _upright(number: Expr) -> Expr:
@@ -185,4 +221,4 @@ def _of_remainders(base: Expr, good: list[bool]) -> Bool | None:
     return below if first == 0 else above if last == size - 1 else E.and_(above, below)
 
 
-__all__ = ["divides", "in_remainders", "of_a_period"]
+__all__ = ["Joining", "divides", "in_remainders", "of_a_period", "of_one_base"]

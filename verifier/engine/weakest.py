@@ -55,20 +55,26 @@ def weakest(
         needed = [clause for clause in clauses if not solver.follows(given, clause)]
         return Weakest(E.and_(*needed), exact)
     tried = _tried(goal, local, given, solver, exact=exact)
-    return tried or _on_more_programs(goal, (*given, *local), solver)
+    return tried or _on_more_programs(goal, local, given, solver)
 
 
-def _on_more_programs(goal: Bool, facts: Sequence[Bool], solver: Solver) -> Weakest | None:
+def _on_more_programs(
+    goal: Bool, local: Sequence[Bool], given: tuple[Bool, ...], solver: Solver
+) -> Weakest | None:
     """Along an axis of the grid, the numbers of programs with which ``goal`` holds: from the least
-    on up to what the hardware has, or else one by one."""
+    on up to what the hardware has, or else those of which each is tried."""
+    facts = (*given, *local)
     axes = {s: None for term in (goal, *facts) for s in term.free() if s.origin is E.Origin.GRID}
     for axis in axes:
         if axis.hi is None or axis.lo is None:
             continue
         count, counts = E.from_atom(axis), range(axis.lo, axis.hi + 1)
 
+        def some(known: Sequence[Bool], condition: Bool) -> bool:
+            return not solver.check(Query((*known, condition), FALSE)).proved
+
         def suffices(condition: Bool) -> bool:
-            if solver.check(Query((*facts, condition), FALSE)).proved:
+            if not some(facts, condition):
                 return False  # a launch is given that has another number
             return solver.check(Query((*facts, condition), goal)).proved
 
@@ -76,10 +82,14 @@ def _on_more_programs(goal: Bool, facts: Sequence[Bool], solver: Solver) -> Weak
             for least in counts:
                 if suffices(E.ge(count, least)):
                     return Weakest(E.ge(count, least), False)
-        single = [E.eq(count, number) for number in counts]
-        found = [condition for condition in single if suffices(condition)]
-        if found:
-            return Weakest(E.or_(*found), False)
+        single = {number: E.eq(count, number) for number in counts}
+        right = [number for number, condition in single.items() if suffices(condition)]
+        if right:  # and of fewer than it takes nothing is asked
+            few = (n for n in counts if not some(facts, single[n]) and some(given, single[n]))
+            right = sorted({*right, *few})
+            if right == [*range(right[0], right[-1] + 1)]:
+                return Weakest(E.and_(E.ge(count, right[0]), E.le(count, right[-1])), False)
+            return Weakest(E.or_(*(single[number] for number in right)), False)
     return None
 
 

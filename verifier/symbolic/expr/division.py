@@ -43,10 +43,9 @@ def bounds(expr: Expr) -> tuple[int | None, int | None]:
             mlo, mhi = mhi, mlo
         lo = None if lo is None or mlo is None else lo + coef * mlo
         hi = None if hi is None or mhi is None else hi + coef * mhi
-    if lo is None or hi is None:
-        rlo, rhi = _remainder_bounds(expr)
-        lo = rlo if lo is None else lo
-        hi = rhi if hi is None else hi
+    rlo, rhi = _remainder_bounds(expr)
+    lo = rlo if lo is None or (rlo is not None and rlo > lo) else lo
+    hi = rhi if hi is None or (rhi is not None and rhi < hi) else hi
     expr._bounds = (lo, hi)
     return expr._bounds
 
