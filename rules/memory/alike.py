@@ -27,19 +27,23 @@ class _NotKnownError(Exception):
 
 
 def alike(
-    table: Index, first: Operation, second: Operation, there: Mapping[E.Sym, Expr]
+    table: Index,
+    first: Operation,
+    second: Operation,
+    there: Mapping[E.Sym, Expr],
+    turn: Mapping[E.Sym, Expr],
 ) -> tuple[Bool, str]:
     """When one instance writes by ``first`` what another writes by ``second``.
 
-    ``there``: the indices of the second instance. The text says what that rests on besides: what a
-    collective gives an instance that takes part with the same as another one hangs on the other
-    ranks, too. Where they run the same kernel, their instances take part with the same for the same
-    reasons.
+    ``there``: the indices of the second instance; ``turn``: its iteration. The text says what that
+    rests on besides: what a collective gives an instance that takes part with the same as another
+    one hangs on the other ranks, too. Where they run the same kernel, their instances take part
+    with the same for the same reasons.
     """
     if table.trace.unmodelled or first.loops != second.loops:
         return E.FALSE, ""
     try:
-        return _Pairs(table, there).of(first, second)
+        return _Pairs(table, there, turn).of(first, second)
     except _NotKnownError:
         return E.FALSE, ""
 
@@ -49,6 +53,7 @@ class _Pairs(Struct):
 
     table: Index
     there: Mapping[E.Sym, Expr]
+    turn: Mapping[E.Sym, Expr]
 
     def of(self, first: Operation, second: Operation) -> tuple[Bool, str]:
         # with the loops whose iteration is that of the root, of which what is made is made
@@ -66,6 +71,8 @@ class _Pairs(Struct):
                 name = one.name.rpartition(".")[2]
                 doubt = f"`{name}` gives each program instance the same"
             held = paths if first is not second else (set(), set())
+            if not now:  # it is made in all iterations up to the same one
+                same += [E.eq(E.from_atom(symbol), its) for symbol, its in self.turn.items()]
             same += self._same(one, other, held, now)
             for (_, mine), (_, its) in zip(one.reads, other.reads, strict=True):
                 made = self._makers((first, second), (one, other), (mine, its))
@@ -86,7 +93,7 @@ class _Pairs(Struct):
         roles = [[role for role, _ in (*op.reads, *op.writes)] for op in (one, other)]
         if one.name != other.name or roles[0] != roles[1] or one.loops != other.loops:
             raise _NotKnownError
-        axes: dict[E.Sym, Expr] = dict(self.there)
+        axes: dict[E.Sym, Expr] = {**self.there, **(self.turn if now else {})}
         if one is not other:
             for (_, mine), (_, its) in zip(
                 (*one.reads, *one.writes), (*other.reads, *other.writes), strict=True
@@ -95,11 +102,11 @@ class _Pairs(Struct):
                     raise _NotKnownError
                 pairs = zip(its.axes, mine.axes, strict=True)
                 axes.update((theirs.symbol, own.index) for theirs, own in pairs)
-        terms = [list(_terms(op, ids)) for op, ids in zip((one, other), held, strict=True)]
+        terms = [list(_terms(op, ids, now)) for op, ids in zip((one, other), held, strict=True)]
         if len(terms[0]) != len(terms[1]):
             raise _NotKnownError
         for term, its in zip(*terms, strict=True):
-            yield _equal(term, its, axes, now)
+            yield _equal(term, its, axes, now.union(*(at.free() for at in self.turn.values())))
 
     def _makers(
         self,
@@ -168,13 +175,16 @@ def _ids(path: Iterable[Bool]) -> set[int]:
     return {id(fact) for fact in path}
 
 
-def _terms(operation: Operation, held: set[int]) -> Iterator[Expr | Bool | Hashable]:
-    """All that says what an operation does, where, and whether it is done."""
+def _terms(
+    operation: Operation, held: set[int], now: frozenset[E.Sym]
+) -> Iterator[Expr | Bool | Hashable]:
+    """All that says what an operation does, where, and whether it is done: how many iterations
+    there are does not, of that which is looked at (``now``)."""
     if not (determined(operation) or exchanged(operation)):
         raise _NotKnownError
     yield from (fact for fact in operation.path if id(fact) not in held)
     for loop in operation.loops:
-        if loop.kind is not LoopKind.GRID:
+        if loop.kind is not LoopKind.GRID and loop.symbol not in now:
             yield loop.trips
     if isinstance(operation.effect, Bool):
         yield operation.effect
@@ -191,7 +201,8 @@ def _of_value(value: object) -> Iterator[Expr | Bool | Hashable]:
         if not value.exact:
             raise _NotKnownError
         yield value.mask
-        yield from (*value.coords, *value.instance, *value.frame, *value.shape)
+        yield ("made in", *value.instance)  # a tensor of the iteration's own, in each iteration
+        yield from (*value.coords, *value.frame, *value.shape)
     elif isinstance(value, (Expr, Bool)):
         yield value
     elif isinstance(value, tuple):

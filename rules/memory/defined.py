@@ -45,6 +45,7 @@ from rules.memory.reading import (
     is_free,
     place_in,
     regions,
+    there,
 )
 from rules.memory.registers import accumulating
 from rules.memory.ways import Way, Ways
@@ -296,7 +297,7 @@ def _at_destination(read: Read, write: Write, defined: Bool, known: Ranges) -> t
     own = {id(axis.index): axis.size for axis in write.access.view.axes}
     # of what lies outside of the operand something else is said
     inside = [a.within for a, at in zip(axes, place, strict=True) if own.get(id(at)) is not a.size]
-    inside += _there(read.access.view)
+    inside += there(read.access.view)
     lost = [*read.access.given, read.access.view.mask, *inside, E.not_(defined)]
     line = [axis for axis, at in zip(axes, place, strict=True) if at is None]
     # where a tensor is worked on in place, the indices of both sides have the same names
@@ -317,21 +318,6 @@ def _at_destination(read: Read, write: Write, defined: Bool, known: Ranges) -> t
     sizes = [(symbol, by.expr(axis.size)) for symbol, axis in zip(running, line, strict=True)]
     found, exact = exists(sizes, conditions, decide=known.known.decide)
     return E.not_(found), exact
-
-
-def _there(view: View) -> Iterator[Bool]:
-    """That an element is one of its tensor, along the dimensions that a view is sure to leave."""
-    if not view.exact:
-        return
-    first = E.Substitution({axis.symbol: E.const(0) for axis in view.axes})
-    last = E.Substitution({axis.symbol: axis.size - 1 for axis in view.axes})
-    for coord, extent in zip(view.coords, view.frame, strict=False):
-        ends = first.expr(coord), last.expr(coord)
-        beyond = (end - extent for end in ends)
-        if any(over.is_const and over.const >= 0 for over in beyond):
-            yield E.lt(coord, extent)
-        if any(end.is_const and end.const < 0 for end in ends):
-            yield E.ge(coord, 0)
 
 
 def _running(read: Read) -> list[E.Sym]:

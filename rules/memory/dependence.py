@@ -302,17 +302,15 @@ def _alike(
 ) -> tuple[Bool, str]:
     """When the instance of ``first`` and that of ``second``, which is ``other``, write the same.
 
-    That is known in the same iteration of the loops around them only. The text says what it rests
-    on besides.
+    The text says what it rests on besides.
     """
     loops = second.loops[level:]
     if len(other.private) != len(loops):
         return E.FALSE, ""
     pairs = [(loop, its.index) for loop, its in zip(loops, other.private, strict=True)]
     there = {loop.symbol: index for loop, index in pairs if loop.kind is LoopKind.GRID}
-    together = [E.eq(loop.index, index) for loop, index in pairs if loop.kind is not LoopKind.GRID]
-    same, open_ = alike(table, first.operation, second.operation, there)
-    return E.and_(same, *together), open_
+    turn = {loop.symbol: index for loop, index in pairs if loop.kind is not LoopKind.GRID}
+    return alike(table, first.operation, second.operation, there, turn)
 
 
 def _read_of_other(found: Foreign) -> Check:

@@ -204,7 +204,10 @@ class Seen:
                 whole = sure and self._all_go(access, target, known)
                 yield Read(narrowed(access, elsewhere, None), why, sure=whole)
                 access = narrowed(access, fits, None)
-            yield Read(access, why, sure=sure, stored=self._stored(access, fate, target))
+            stored = self._stored(access, fate, target)
+            if stored is not None:  # what has no place there is not stored
+                access = narrowed(access, None, E.and_(*_leaving(stored, known)))
+            yield Read(access, why, sure=sure, stored=stored)
             return
         if not target.exact:
             yield Read(access, USED, sure=False)
@@ -273,6 +276,31 @@ def destination(operation: Operation, role: str) -> View | None:
     return next((view for name, view in operation.writes if name.partition("[")[0] == role), None)
 
 
+def _leaving(view: View, known: Known) -> Iterator[Bool]:
+    """As :func:`there`, in each iteration, where the sizes of a tensor are numbers."""
+    facts = known.also((axis.within for axis in view.axes), ())
+    for coord, extent in zip(view.coords, view.frame, strict=False):
+        if extent.is_const and not any(s.origin in E.GIVEN for s in coord.free()):
+            inside = E.and_(E.ge(coord, 0), E.lt(coord, extent))
+            if facts.decide(inside) is not True:
+                yield inside
+
+
+def there(view: View) -> Iterator[Bool]:
+    """That an element is one of its tensor, along the dimensions that a view is sure to leave."""
+    if not view.exact:
+        return
+    first = E.Substitution({axis.symbol: E.const(0) for axis in view.axes})
+    last = E.Substitution({axis.symbol: axis.size - 1 for axis in view.axes})
+    for coord, extent in zip(view.coords, view.frame, strict=False):
+        ends = first.expr(coord), last.expr(coord)
+        beyond = (end - extent for end in ends)
+        if any(over.is_const and over.const >= 0 for over in beyond):
+            yield E.lt(coord, extent)
+        if any(end.is_const and end.const < 0 for end in ends):
+            yield E.ge(coord, 0)
+
+
 def place_in(fate: Carried | Folded, operation: Operation, index: Index) -> Line | None:
     """What goes into an element of the destination: an element, or a line of them."""
     if isinstance(fate, Folded):
@@ -280,4 +308,4 @@ def place_in(fate: Carried | Folded, operation: Operation, index: Index) -> Line
     return fate.source(operation, index)
 
 
-__all__ = ["Read", "Seen", "Write", "destination", "index_of", "place_in", "regions"]
+__all__ = ["Read", "Seen", "Write", "destination", "index_of", "place_in", "regions", "there"]

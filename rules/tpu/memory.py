@@ -388,11 +388,10 @@ class _Others(Struct, frozen=True):
             yield _whole(self.chip, read, *twice, (), E.FALSE, lost=True)
 
     def written_for_another(self, read: Use) -> Iterator[Check]:
-        """What is found in the place of two operands, one of which is worked on in place."""
-        if any(kit.same_place(o.tensor, read.tensor) and o.touch.writes for o in self.uses):
-            source = source_of(self.chip, read, self.table.writes)
-            if source is not None and not read.touch.writes:
-                yield _whole(self.chip, read, source, source.write, (), E.FALSE)
+        """What is found in the place of two operands, by the last write there."""
+        source = source_of(self.chip, read, self.table.writes)
+        if source is not None and not read.touch.writes:
+            yield _whole(self.chip, read, source, source.write, (), E.FALSE)
 
     def written_twice(self, read: Use, source: Source) -> tuple[Source, Instance] | None:
         """Two writes to all of the place that a read shares with another operand, the first of

@@ -99,6 +99,12 @@ def lanes_lived(event: LanesLived, chip: Chip) -> Iterator[Check]:
     yield from first_excess(event.lives, _lanes(chip))
 
 
+def lanes_perhaps_lived(event: LanesLived, chip: Chip) -> Iterator[Check]:
+    """The same, with uses that the run has not come to."""
+    if not any(check.predicate is E.FALSE for check in lanes_lived(event, chip)):
+        yield from first_excess(event.at_most, _lanes(chip))
+
+
 def shared_lived(event: SharedLived, chip: Chip) -> Iterator[Check]:
     """As :func:`shared_capacity`, of the tensors of a run."""
     if chip.l2_bytes:
@@ -296,7 +302,10 @@ declare(
     _FAILING_BLOCKS,
     _BLOCKS,
     gather=True,
-    monitors=(Monitor(LanesLived, lanes_lived),),
+    monitors=(
+        Monitor(LanesLived, lanes_lived),
+        Monitor(LanesLived, lanes_perhaps_lived, meant=True),
+    ),
     replayed=Replayed(Shown.AT_THE_END),
 )
 declare(

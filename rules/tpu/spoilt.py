@@ -288,7 +288,8 @@ def _same_iteration(
     by: Spoilt, way: Way, kept: int, writes: Sequence[Use], again: Use | None
 ) -> tuple[list[Way], bool]:
     """The writes that come after one that spoils in its own iteration of a loop that is over before
-    the read, or in a later one; and whether there are no other writes in that loop.
+    the read, or in a later one, before that of the read; and whether there are no other writes in
+    that loop.
 
     ``again``: the read, if it is in a later iteration of the loop at ``kept``: others before it are
     in that, too, and come last there if their place is always the same.
@@ -301,9 +302,9 @@ def _same_iteration(
         if depth <= kept:
             continue
         follows = _follows(write, by)
-        if again is None and depth == kept + 1:
-            out.append(_in_order(way, write, depth, later=True))
-        elif not follows:
+        if depth == kept + 1:
+            out.append(_in_order(way, write, depth, later=True, before=again))
+        if not (follows or (again is None and depth == kept + 1)):
             last = again is not None and write.order < again.order
             last = last and not written.depends(write, write.loops[kept:])
             followed = followed and (last or write.operation is spoiler.operation)
@@ -312,9 +313,9 @@ def _same_iteration(
     return out, followed
 
 
-def _in_order(way: Way, write: Use, depth: int, later: bool) -> Way:
+def _in_order(way: Way, write: Use, depth: int, later: bool, before: Use | None = None) -> Way:
     """A write in the iteration that ``way`` is in of the outer ``depth`` loops, which both have in
-    common, or a ``later`` one of the innermost of these."""
+    common, or a ``later`` one of the innermost of these, ``before`` that of a read."""
     kept = depth - 1 if later else depth
     table = {loop.symbol: way.put.expr(loop.index) for loop in write.loops[:kept]}
     loops = write.loops[kept:]
@@ -325,7 +326,10 @@ def _in_order(way: Way, write: Use, depth: int, later: bool) -> Way:
         return found
     index = write.loops[kept].index
     after = E.gt(table[write.loops[kept].symbol], way.put.expr(index))
-    return replace(found, facts=(*found.facts, after))
+    facts = [after]
+    if before is not None:
+        facts.append(E.lt(table[write.loops[kept].symbol], before.loops[kept].index))
+    return replace(found, facts=(*found.facts, *facts))
 
 
 def _afterwards(by: Spoilt, read: Use, level: int | None, writes: Sequence[Use]) -> Iterator[Way]:

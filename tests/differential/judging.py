@@ -358,9 +358,8 @@ def _symbolic(case: _Case, result: FileResult, outcome: Outcome) -> None:
             case.problems.append("any sizes: the run of an input that is not admitted is clean")
         return
     outcome = replace(outcome, unsettled=outcome.unsettled | _NUMERIC)
-    kind, problem = agreement.judged(
-        outcome, report, result.diagnostics, dict(case.drawn.inputs), "with any sizes"
-    )
+    known = {**dict(case.drawn.inputs), **_named(case.drawn)}
+    kind, problem = agreement.judged(outcome, report, result.diagnostics, known, "with any sizes")
     if problem and kind not in ("unsupported", "misuse"):
         case.problems.append(f"any sizes: {problem}")
     for item in _items(case, result.diagnostics):
@@ -374,6 +373,14 @@ def _symbolic(case: _Case, result: FileResult, outcome: Outcome) -> None:
                 )
             elif answer.status == "unsupported":
                 case.reasons.append(f"replay: {_normal(answer.reason)}")
+
+
+def _named(drawn: Kernel) -> dict[str, int]:
+    """The sizes of tensors by the names that the kernel has for them, as findings speak of them."""
+    shapes = {name: tensor.shape for name, tensor in drawn.tensors.items()}
+    found = (re.fullmatch(r"\s*([\w, ]+) = (\w+)\.shape", line) for line in drawn.body)
+    named = ((m[1].split(", "), shapes.get(m[2], ())) for m in found if m is not None)
+    return {name: size for names, shape in named for name, size in zip(names, shape, strict=False)}
 
 
 def _items(case: _Case, found: Sequence[Diagnostic]) -> Iterator[replay.Item]:

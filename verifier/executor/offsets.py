@@ -170,7 +170,7 @@ def _somewhere(shape: tuple[int, ...], dtype: str) -> Gather:
 def present(memory: Memory, view: View, place: Geometry | Gather) -> Geometry | Gather:
     """The elements of a view that there are: what lies behind the end of a row is none of the next
     one."""
-    if isinstance(place, Gather) or not place.shape or 0 in place.shape:
+    if not place.shape or 0 in place.shape:
         return place
     values = indices(view, place.shape)
     there: Any = True
@@ -180,7 +180,12 @@ def present(memory: Memory, view: View, place: Geometry | Gather) -> Geometry | 
             there = there & (at >= 0) & (at < end)
     if there is not True:
         good = np.broadcast_to(there, place.shape)
-        return Gather(np.where(good, positions_of(place), 0), good, place.dtype)
+        mask = place.mask if isinstance(place, Gather) else None
+        good = good if mask is None else good & mask
+        held = place.positions if isinstance(place, Gather) else positions_of(place)
+        return Gather(np.where(good, held, 0), good, place.dtype)
+    if isinstance(place, Gather):
+        return place
     far = [(size - 1) * stride for size, stride in zip(place.shape, place.strides, strict=True)]
     first = place.offset + sum(step for step in far if step < 0)
     last = place.offset + sum(step for step in far if step > 0)

@@ -264,10 +264,14 @@ def _filled(machine: ConcreteMachine, given: Given, span: Span) -> None:
 
 
 def capacity(machine: ConcreteMachine) -> None:
-    """Judge what is live at once in each lane (PPL-B06): all of it at the end, part of it before.
+    """Judge what is live at once in each lane (PPL-B06): all at the end, part of it before."""
+    machine.meet(LanesLived(_lives(machine), _lives(machine, at_most=True)))
+    machine.meet(SharedLived(list(_in_shared_memory(machine))))
 
-    What passes between the stages of a pipelined loop exists twice while the loop runs.
-    """
+
+def _lives(machine: ConcreteMachine, at_most: bool = False) -> list[LaneLife]:
+    """What is in the lanes. What passes between the stages of a pipelined loop exists twice while
+    the loop runs; ``at_most``: what is made there may, by a use that this run has not come to."""
     lives: list[LaneLife] = []
     staged: dict[tuple[object, ...], list[BufferStorage]] = {}
     extents: dict[tuple[object, ...], tuple[int, int]] = {}
@@ -279,7 +283,7 @@ def capacity(machine: ConcreteMachine) -> None:
         if storage.pipeline is not None:
             first, last = extents.get(storage.pipeline, (begin, end))
             extents[storage.pipeline] = (min(first, begin), max(last, end))
-        if storage.pipeline is not None and crosses(life.stages):
+        if storage.pipeline is not None and (at_most or crosses(life.stages)):
             staged.setdefault((*storage.pipeline, storage.span), []).append(storage)
         else:
             lives.append(_life(storage, begin, end, _taken(machine, storage)))
@@ -289,8 +293,7 @@ def capacity(machine: ConcreteMachine) -> None:
         first, last = extents[group[0].pipeline]
         last = max(last, *(storage.life.last for storage in group))
         lives.append(_life(group[0], first, last, size))
-    machine.meet(LanesLived(lives))
-    machine.meet(SharedLived(list(_in_shared_memory(machine))))
+    return lives
 
 
 def _in_shared_memory(machine: ConcreteMachine) -> Iterator[LaneLife]:

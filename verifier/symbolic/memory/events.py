@@ -414,9 +414,13 @@ class Followed(Struct, frozen=True):
 
 
 class LanesLived(Struct, frozen=True):
-    """The tensors in the lanes during a run, or during its beginning."""
+    """The tensors in the lanes during a run, or during its beginning.
+
+    ``at_most``: if whatever is made in a pipelined loop passes between its stages.
+    """
 
     lives: Sequence[LaneLife]
+    at_most: Sequence[LaneLife]
 
 
 class SharedLived(Struct, frozen=True):
