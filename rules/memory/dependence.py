@@ -302,6 +302,7 @@ def _alike(
 ) -> tuple[Bool, str]:
     """When the instance of ``first`` and that of ``second``, which is ``other``, write the same.
 
+    Where sizes are no numbers, that is asked of the same iteration of the loops around them only.
     The text says what it rests on besides.
     """
     loops = second.loops[level:]
@@ -310,7 +311,12 @@ def _alike(
     pairs = [(loop, its.index) for loop, its in zip(loops, other.private, strict=True)]
     there = {loop.symbol: index for loop, index in pairs if loop.kind is LoopKind.GRID}
     turn = {loop.symbol: index for loop, index in pairs if loop.kind is not LoopKind.GRID}
-    return alike(table, first.operation, second.operation, there, turn)
+    terms = (*first.view.coords, *first.view.shape, *(loop.trips for loop in loops))
+    if not any(s.origin is E.Origin.INPUT for term in terms for s in term.free()):
+        return alike(table, first.operation, second.operation, there, turn)
+    same, open_ = alike(table, first.operation, second.operation, there, {})
+    together = (E.eq(E.from_atom(symbol), index) for symbol, index in turn.items())
+    return E.and_(same, *together), open_
 
 
 def _read_of_other(found: Foreign) -> Check:

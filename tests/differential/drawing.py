@@ -14,7 +14,10 @@ from tests.differential.kernels import Kernel, Text
 from tests.differential.nki import NkiText
 from tests.differential.okk import OkkText
 from tests.differential.ppl import PplText
-from tests.differential.whole import WHOLES, Whole, drawn
+from tests.differential.whole import Whole, drawn
+from tests.differential.whole_nki import NKI_KERNELS
+from tests.differential.whole_okk import OKK_KERNELS
+from tests.differential.whole_ppl import PPL_KERNELS
 from verifier.dialects.descriptor import DialectDescriptor
 from verifier.dialects.names import NKI, OKK, PPL
 from verifier.dialects.nki.signatures import lookup
@@ -32,6 +35,8 @@ Pair = tuple[Instruction, str, str]
 
 #: how bold a kernel is: how often what is drawn does not fit
 _BOLDNESS = (0.0, 0.0, 0.0, 0.0, 0.03, 0.06, 0.1, 0.25)
+#: kernels that are drawn as a whole
+WHOLES: tuple[Whole, ...] = (*OKK_KERNELS, *PPL_KERNELS, *NKI_KERNELS)
 #: of so many numbers one is that of a whole kernel, once each instruction was drawn
 _WHOLE = 23
 #: the targets of generations that are for several

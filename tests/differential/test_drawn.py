@@ -10,10 +10,17 @@ from itertools import islice
 import pytest
 
 from tests.differential.__main__ import several
-from tests.differential.drawing import numbered, of_dialect, subjects, undrawn, whole
+from tests.differential.drawing import (
+    WHOLES,
+    numbered,
+    of_dialect,
+    subjects,
+    undrawn,
+    whole,
+)
 from tests.differential.judging import judge
 from tests.differential.kernels import Kernel
-from tests.differential.whole import WHOLES, drawn
+from tests.differential.whole import drawn
 from verifier.dialects.registry import DIALECTS, of_generation
 from verifier.hardware.chips import CHIPS
 
