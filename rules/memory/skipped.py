@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -40,10 +41,19 @@ def skipped_parts(trace: Trace, target: Target) -> Iterable[Check]:
     of its own each time is a copy of a part, and may be meant. Nor is a part that begins or ends
     where a parameter says, or more than a step of the loop away from the beginning or end.
     """
-    if not trace.completes or not trace.generation.states_inputs:
-        return
+    if trace.completes and trace.generation.states_inputs:
+        yield from unread_parts(index(trace).storages, trace, partial(_adds_up, trace))
+
+
+def unread_parts(
+    storages: Iterable[Uses], trace: Trace, adds_up: Callable[[Loop], bool]
+) -> Iterator[Check]:
+    """As :func:`skipped_parts`, of what is read as parts of these tensors.
+
+    ``adds_up``: whether all iterations of a loop write to the same places, as long as these may be.
+    """
     sizes = numbers_of(trace)
-    for uses in index(trace).storages:
+    for uses in storages:
         if uses.storage.kind is not StorageKind.INPUT or not uses.storage.buffer.off_chip:
             continue
         frame = uses.reads[0].view.frame if uses.reads else ()
@@ -52,17 +62,19 @@ def skipped_parts(trace: Trace, target: Target) -> Iterable[Check]:
             continue
         for dimension, extent in enumerate(frame):
             along = Along([line(read, dimension) for read in uses.reads], extent, sizes)
-            yield from _along(trace, uses, dimension, along)
+            yield from _along(uses, dimension, along, adds_up)
 
 
-def _along(trace: Trace, uses: Uses, dimension: int, along: Along) -> Iterator[Check]:
+def _along(
+    uses: Uses, dimension: int, along: Along, adds_up: Callable[[Loop], bool]
+) -> Iterator[Check]:
     told: set[tuple[object, ...]] = set()
     for read, flat in zip(uses.reads, along.lines, strict=True):
         walking = walks(flat)
-        adding = [loop for loop in walking if _adds_up(trace, loop)]
+        adding = [loop for loop in walking if adds_up(loop)]
         between = _gaps(flat, walking, adding, along.extent) if adding else ()
         found = [(gap, adding[0]) for gap in between]
-        for loop in (loop for loop in read.loops if _adds_up(trace, loop)):
+        for loop in filter(adds_up, read.loops):
             found += ((gap, loop) for gap in _standing(read, flat, loop, along.extent))
         for gap, loop in found:
             key = (gap.place, *map(id, read.path))
