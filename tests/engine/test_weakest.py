@@ -133,11 +133,25 @@ PARTS = """\
 """
 
 
+#: what the first of several programs does alone
+FIRST = """\
+    R, C = x.shape
+    assert R == 72 and C <= 500
+    out = nl.ndarray((R, C), dtype=x.dtype, buffer=nl.shared_hbm)
+    start = nl.program_id(0) * 72
+    t = nl.ndarray((72, C), dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=t, src=x[start : start + 72])
+    nisa.dma_copy(dst=out[start : start + 72], src=t)
+    return out
+"""
+
+
 @pytest.mark.parametrize(
     ("body", "text"),
     [
         (FLAT, "B*S % 96 == 0"),
         (PARTS.format(width="C // 5"), "C % 5 == 0"),
+        (FIRST, "num_programs(0) == 1"),
     ],
 )
 def test_a_dropped_tail_is_needed(body: str, text: str, tmp_path: Path) -> None:

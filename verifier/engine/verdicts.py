@@ -665,6 +665,7 @@ class Discharger:
         premises = [fact for fact in local if over.intersection(fact.free())]
         claims = [fact for fact in local if not over.intersection(fact.free())]
         claims.append(E.not_(predicate))
+        claims += [fact for fact in self._there if chosen.intersection(fact.free())]
         first = {s: E.const(max(s.lo or 0, 0)) for s in chosen}
         shown = {s: E.const(int(model[s.name])) for s in chosen if s.name in model}
         for choice in (first, {**first, **shown})[: 2 if chosen else 1]:
