@@ -577,6 +577,14 @@ WRAPPED: Final = (
         "trn3",
     ),
     Row(
+        "api-signature",
+        "N02",
+        "a: float32[96, 40]",
+        RESULT,
+        "#bare\nnl.store(out, nisa.reciprocal(nl.load(a), {{dtyp||dtype}}=nl.float32))",
+        "beta1",
+    ),
+    Row(
         "operand-dtype",
         "DRP03",
         "a: {{int8||bfloat16}}[96, 40]",

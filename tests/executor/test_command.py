@@ -325,6 +325,13 @@ def test_misuse_is_one_line(file: Path, arguments: list[str], message: str) -> N
     assert message in done.stderr and done.stderr.count("\n") == 1
 
 
+@pytest.mark.parametrize(("short", "name"), [("u8", "uint8"), ("f8_e4m3", "float8_e4m3")])
+def test_dtypes_are_named_as_in_contracts(short: str, name: str) -> None:
+    from verifier.executor.arguments import parse
+
+    assert parse(f"x={short}[4,3]")[1].dtype == name
+
+
 def test_a_kernel_that_will_not_stop_is_stopped_and_its_line_is_known(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

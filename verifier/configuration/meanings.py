@@ -14,34 +14,8 @@ from verifier.configuration.names import UnknownNameError, target
 from verifier.configuration.suggestions import did_you_mean
 from verifier.hardware import dtypes
 
-#: more spellings of dtypes that users write, beside those of kernels
-_SHORT: Final[Mapping[str, str]] = {
-    "f64": "float64",
-    "fp64": "float64",
-    "f8_e4m3": "float8_e4m3",
-    "f8_e5m2": "float8_e5m2",
-    "fp8_e4m3fn": "float8_e4m3fn",
-    "f8_e4m3fn": "float8_e4m3fn",
-    "fp8_e8m0fnu": "float8_e8m0fnu",
-    "f8_e8m0fnu": "float8_e8m0fnu",
-    "fp8_e4m3fn_x4": "float8_e4m3fn_x4",
-    "f8_e4m3fn_x4": "float8_e4m3fn_x4",
-    "fp8_e5m2_x4": "float8_e5m2_x4",
-    "f8_e5m2_x4": "float8_e5m2_x4",
-    "fp4_e2m1fn_x4": "float4_e2m1fn_x4",
-    "f4_e2m1fn_x4": "float4_e2m1fn_x4",
-    **{
-        f"{kind[0]}{bits}": f"{kind}{bits}"
-        for kind in ("int", "uint")
-        for bits in (4, 8, 16, 32, 64)
-    },
-}
 #: every spelling of a dtype, with its one name
-DTYPES: Final[Mapping[str, str]] = {
-    **{name: name for name in dtypes.NAMES},
-    **dtypes.ALIASES,
-    **_SHORT,
-}
+DTYPES: Final = dtypes.SPELLINGS
 _LITERALS: Final[Mapping[str, bool | None]] = {"True": True, "False": False, "None": None}
 _DEFAULT: Final = "default"
 #: types of Python's, each for any of its values

@@ -60,7 +60,7 @@ def _value(name: str, text: str) -> Argument:
         return Argument(ArgumentKind.FILE, text[1:])
     tensor = _TENSOR.fullmatch(text)
     if tensor is not None:
-        dtype = dt.canonical(tensor[1])
+        dtype = dt.SPELLINGS.get(tensor[1])
         if dtype is None:
             raise ArgumentError(f"argument '{name}': unknown dtype '{tensor[1]}'")
         return Argument(ArgumentKind.TENSOR, dtype=dtype, shape=_shape(name, tensor[2]))

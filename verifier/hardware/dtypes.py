@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 #: bits of a byte
@@ -79,6 +80,35 @@ ALIASES: Final[dict[str, str]] = {
     "float8e5": "float8_e5m2",
     "bool": "bool_",
     "bool8": "bool_",
+}
+
+#: more that users write in contracts and arguments
+_SHORT: Final[Mapping[str, str]] = {
+    "f64": "float64",
+    "fp64": "float64",
+    "f8_e4m3": "float8_e4m3",
+    "f8_e5m2": "float8_e5m2",
+    "fp8_e4m3fn": "float8_e4m3fn",
+    "f8_e4m3fn": "float8_e4m3fn",
+    "fp8_e8m0fnu": "float8_e8m0fnu",
+    "f8_e8m0fnu": "float8_e8m0fnu",
+    "fp8_e4m3fn_x4": "float8_e4m3fn_x4",
+    "f8_e4m3fn_x4": "float8_e4m3fn_x4",
+    "fp8_e5m2_x4": "float8_e5m2_x4",
+    "f8_e5m2_x4": "float8_e5m2_x4",
+    "fp4_e2m1fn_x4": "float4_e2m1fn_x4",
+    "f4_e2m1fn_x4": "float4_e2m1fn_x4",
+    **{
+        f"{kind[0]}{bits}": f"{kind}{bits}"
+        for kind in ("int", "uint")
+        for bits in (4, 8, 16, 32, 64)
+    },
+}
+#: every spelling that a user may give a dtype, with its one name
+SPELLINGS: Final[Mapping[str, str]] = {
+    **{name: name for name in NAMES},
+    **ALIASES,
+    **_SHORT,
 }
 
 

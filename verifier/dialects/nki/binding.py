@@ -302,10 +302,18 @@ def _missing(
 def _unknown_keyword(
     machine: Machine, signature: Signature, call: Call, keyword: str, argument: Arg
 ) -> None:
-    if signature.open:
-        return
     device = signature.name.startswith(("isa.", "language."))
-    if device and keyword == "dtype" and machine.api == "0.2":
+    if signature.open:
+        close = _close(signature, keyword)
+        if not device or not close or _likeness(keyword, close[0]) < _MEANT:
+            return  # it may well be one that is not documented
+        found = _Unknown(
+            f"`{call.text}` drops `{keyword}=` without a word: it is no parameter of it",
+            ("N02", *said_of(signature.name, keyword)),
+            (f"did you mean `{close[0]}`?",),
+            "warning",
+        )
+    elif device and keyword == "dtype" and machine.api == "0.2":
         # the compiler of SDK 2.27 dropped unknown keywords (NKI-N02), and kernels rely on it
         found = _Unknown(
             f"`{call.text}` ignores `dtype=`, and rejects it from NKI 0.3 on",

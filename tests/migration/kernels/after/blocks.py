@@ -27,7 +27,7 @@ def product(a, b):
     nisa.tensor_copy(dst=kept, src=summed)
     largest = nl.ndarray((64, 2), dtype=nl.float32, buffer=nl.sbuf)
     nisa.tensor_reduce(dst=largest[:, 0], op=nl.max, data=kept, axis=1)
-    nisa.tensor_reduce(dst=largest[:, 1], op=nl.max, data=kept, axis=1)
+    nisa.tensor_reduce(dst=largest[:, 1], op=nl.add, data=kept, axis=1)
     kept_new = nl.ndarray(kept.shape, dtype=kept.dtype, buffer=nl.sbuf)
     nisa.tensor_scalar(
         dst=kept_new, data=kept,  # what was kept

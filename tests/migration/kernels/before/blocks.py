@@ -26,7 +26,7 @@ def product(a, b):
     kept = nisa.tensor_copy(summed)
     largest = nl.ndarray((par_dim(64), 2), dtype=nl.float32, buffer=nl.sbuf)
     largest[:, 0] = nisa.tensor_reduce(op=np.max, data=kept, axis=1)
-    largest[:, 1] = nisa.tensor_reduce(np.max, kept, 1, mask=None)
+    largest[:, 1] = nisa.tensor_reduce(np.sum, kept, 1, mask=None)
     kept = nisa.tensor_scalar(
         data=kept,  # what was kept
         op0=np.subtract,

@@ -324,7 +324,7 @@ def foreign(text: Text, visits: Visits, to: str) -> Iterator[Change]:
                 yield _foreign(text, text.span(keyword.value), own, keyword.value)
     for span, own in visits.foreign():  # under other names
         if span.path == text.path and span not in told:
-            yield _foreign(text, span, own)
+            yield _foreign(text, span, _operator(own) or own)
 
 
 def _foreign(text: Text, span: Span, own: str, value: ast.expr | None = None) -> Change:
@@ -356,4 +356,14 @@ def _own(dotted: str, keyword: str | None) -> str | None:
         return None
     if dtype in DTYPES:
         return dtype if keyword in (None, "dtype", "compute_dtype") else None
-    return last if names.operator_name(last) is not None else dtype
+    return _operator(last) or dtype
+
+
+def _operator(written: str) -> str | None:
+    """The operator's name in ``nki.language``, which has functions of NumPy's names besides."""
+    name = names.operator_name(written)
+    return written if written in _KEPT else name
+
+
+#: functions that operators are named as where they fold
+_KEPT: Final = ("max", "min")
