@@ -375,12 +375,19 @@ def _symbolic(case: _Case, result: FileResult, outcome: Outcome) -> None:
                 case.reasons.append(f"replay: {_normal(answer.reason)}")
 
 
-def _named(drawn: Kernel) -> dict[str, int]:
-    """The sizes of tensors by the names that the kernel has for them, as findings speak of them."""
+def _named(drawn: Kernel) -> dict[str, Any]:
+    """The names that findings speak of besides those of inputs: of sizes, and of the launch."""
     shapes = {name: tensor.shape for name, tensor in drawn.tensors.items()}
     found = (re.fullmatch(r"\s*([\w, ]+) = (\w+)\.shape", line) for line in drawn.body)
     named = ((m[1].split(", "), shapes.get(m[2], ())) for m in found if m is not None)
-    return {name: size for names, shape in named for name, size in zip(names, shape, strict=False)}
+    grid = drawn.grid or (1,)
+    out: dict[str, Any] = {
+        "get_core_num": lambda: grid[-1],
+        "num_programs": lambda axis: grid[axis],
+    }
+    for names, shape in named:
+        out |= zip(names, shape, strict=False)
+    return out
 
 
 def _items(case: _Case, found: Sequence[Diagnostic]) -> Iterator[replay.Item]:

@@ -46,7 +46,7 @@ class Whole:
     tensors: Mapping[str, tuple[str, str]]
     given: tuple[str, ...] = ()
     grids: tuple[tuple[int, ...], ...] = field(default=((),))
-    #: whether it is asked about any sizes, too
+    #: whether it is asked about any sizes, too, which takes longer, as do runs of many rounds
     symbolic: bool = True
 
 

@@ -166,6 +166,7 @@ for k in range(core, rows, {stride}):
     {"x": ("float32", "rows, 70"), "y": ("float32", "rows, 70")},
     ("rows",),
     ((1, 2), (1, 2), (1, 1)),
+    symbolic=False,
 )
 
 PPL_KERNELS: tuple[Whole, ...] = (_BLOCKS, _SHARES, _CARRIED, _EXCHANGE)
