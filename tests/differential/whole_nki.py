@@ -235,45 +235,6 @@ return out
     {"x": ("float32", "rows, columns")},
 )
 
-_PICKED = Whole(
-    "picked",
-    NKI,
-    _NEW[2:],
-    ("trn2", "trn3"),
-    """
-count, one = ids.shape
-entries, wide = table.shape
-assert one == 1 and count <= 96 and wide <= 40
-assert ids.dtype == nl.int32 and table.dtype == nl.float32
-index = nl.ndarray(({high}, 1), dtype=nl.int32, buffer=nl.sbuf)
-{load}
-a = nl.ndarray((count, wide), dtype=nl.float32, buffer=nl.sbuf)
-{clear}
-nisa.dma_copy(
-    dst=a,
-    src=table.ap(pattern=[[wide, {rows}], [1, {columns}]], vector_offset=index, indirect_dim=0),
-    oob_mode=nisa.oob_mode.{mode},
-)
-out = nl.ndarray((count, wide), dtype=nl.float32, buffer=nl.shared_hbm)
-nisa.dma_copy(dst=out, src=a)
-return out
-""",
-    {
-        "high": hole("count"),
-        "load": hole(
-            "nisa.dma_copy(dst=index, src=ids)",
-            "nisa.memset(dst=index, value=0)",
-            wrong=("pass", "nisa.dma_copy(dst=index[0:1, :], src=ids[0:1, :])"),
-        ),
-        "clear": hole("nisa.memset(dst=a, value=0.0)", wrong=("pass",)),
-        "rows": hole("count", wrong=("1",)),
-        "columns": hole("wide", wrong=("wide - 1", "1")),
-        "mode": hole("skip", wrong=("error",)),
-    },
-    {"count": (2, 33, 96), "entries": (3, 200), "wide": (2, 40)},
-    {"ids": ("int32", "count, 1"), "table": ("float32", "entries, wide")},
-)
-
 NKI_KERNELS: tuple[Whole, ...] = (
     _STRIPS,
     _SWAPPED,
@@ -281,7 +242,6 @@ NKI_KERNELS: tuple[Whole, ...] = (
     _STEPS,
     _HALVES,
     _MASKED,
-    _PICKED,
 )
 
 __all__ = ["NKI_KERNELS"]

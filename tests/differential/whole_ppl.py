@@ -135,40 +135,6 @@ pl.dma.store(y_all, total)
     ("blocks", "width"),
 )
 
-_EXCHANGE = Whole(
-    "exchange",
-    PPL,
-    (PPL,),
-    ("bm1690", "sg2260e"),
-    """
-core = {core}
-x_all = pl.gtensor([1, rows, 1, 70], pl.GLOBAL, x)
-y_all = pl.gtensor([1, rows, 1, 70], pl.GLOBAL, y)
-shared = pl.gtensor([1, rows, 1, 70], pl.L2, None, pl.float32)
-a = pl.make_tensor([1, 1, 1, 70], pl.float32)
-for k in range(core, rows, {stride}):
-    pl.dma.load(a, x_all.sub_view([1, 1, 1, 70], [0, k, 0, 0]))
-    pl.tiu.fmul(a, a, a)
-    pl.dma.store(shared.sub_view([1, 1, 1, 70], [0, {slot}, 0, 0]), a)
-{wait}
-for k in range(core, rows, {stride}):
-    pl.dma.load(a, shared.sub_view([1, 1, 1, 70], [0, {other}, 0, 0]))
-    pl.dma.store(y_all.sub_view([1, 1, 1, 70], [0, k, 0, 0]), a)
-""",
-    {
-        "core": hole("pl.get_core_index()", wrong=("0",)),
-        "stride": hole("pl.get_core_num()", wrong=("1", "2")),
-        "slot": hole("k", wrong=("0", "core", "k // 2")),
-        "wait": hole("pl.sync()", wrong=("pass", "if core == 0: pl.sync()")),
-        "other": hole("rows - 1 - k", "k", wrong=("rows - 2 - k",)),
-    },
-    {"rows": (1, 2, 5, 8)},
-    {"x": ("float32", "rows, 70"), "y": ("float32", "rows, 70")},
-    ("rows",),
-    ((1, 2), (1, 2), (1, 1)),
-    symbolic=False,
-)
-
-PPL_KERNELS: tuple[Whole, ...] = (_BLOCKS, _SHARES, _CARRIED, _EXCHANGE)
+PPL_KERNELS: tuple[Whole, ...] = (_BLOCKS, _SHARES, _CARRIED)
 
 __all__ = ["PPL_KERNELS"]
