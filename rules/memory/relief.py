@@ -77,23 +77,23 @@ class Relief:
         """The reads by which something undefined decides, each with what has to hold so that it is
         not because of this one.
 
-        That is what is demanded where all that the others are of was set. The first one that runs
-        stands for them where this is not known, or would take too long.
+        That is what is demanded where all that the others are of was set. Where this is not known
+        of some, or would take too long, the first one that runs stands for them.
         """
         found = self.origins(read)
-        whole = [(min(found, key=_RUNS), read.demand)]
+        first = min(found, key=_RUNS)
         if len(found) < 2:
-            return whole
+            return [(first, read.demand)]
         ranges = self._flow.ways.ranges(read.access)
         shares: list[tuple[Read, Bool]] = []
+        known = True
         for origin in found:
             demand = self._demand(read, [each for each in found if each is not origin])
-            if demand is None:
-                return whole
-            if not ranges.holds(demand):
+            known = known and demand is not None
+            if demand is not None and not ranges.holds(demand):
                 shares.append((origin, demand))
-        if not shares:
-            return whole
+        if not (known and shares):
+            return [(first, read.demand), *(share for share in shares if share[0] is not first)]
         origin, demand = shares[0]
         every = E.and_(*(demand for _, demand in shares))
         if not ranges.holds(E.implies(every, read.demand)):

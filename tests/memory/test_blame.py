@@ -157,10 +157,16 @@ def summed(x):
     return out
 """
 _SWAP = "before, now = now, before"
+_STORE = "nisa.dma_copy(out[i * 48 : (i + 1) * 48], now)"
 #: what is written before the loop, what ends an iteration; the faults, and the condition
 SWAPPED: tuple[tuple[str, str, list[str]], ...] = (
     ("nisa.memset(before, 0.0)", _SWAP, []),
     ("", _SWAP, ["`before` is read before all of it was written"]),
+    (
+        "other = nl.ndarray((48, C), dtype=nl.float32, buffer=nl.sbuf)",
+        f"nisa.tensor_tensor(now, other, now, op=nl.add)\n        {_STORE}\n        {_SWAP}",
+        ["`before` is read before all of it was written", "`other` is read, but nothing writes it"],
+    ),
     ("", "nisa.tensor_copy(before, now)", ["`before` is read before it is written"]),
     ("nisa.memset(before, 0.0)", f"nisa.memset(now, 0.0)\n        {_SWAP}", []),
     (
