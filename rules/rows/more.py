@@ -300,7 +300,10 @@ ROWS: Final = (
     _row(
         "dma-compute",
         "DCM10",
-        "nisa.dma_compute(dst=r, srcs=[a for _ in range({{17||16}})], reduce_op=nl.add)",
+        "held = []\nfor k in range(34):\n"
+        "    t = nl.ndarray((96, 40), dtype=nl.float32, buffer=nl.sbuf)\n"
+        "    nisa.dma_copy(dst=t, src=a)\n    held.append(t)\n"
+        "nisa.dma_compute(dst=r, srcs=held[{{::2||1:32:2}}], reduce_op=nl.add)",
         api="0.6",
     ),
 )

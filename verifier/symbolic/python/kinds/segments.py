@@ -291,7 +291,7 @@ def sliced(
     if step == -1 and low is length - 1 and high.is_const and high.const == -1:
         return backwards(vm, segments)
     if step != 1:
-        return None
+        return _stepped(vm, segments, low, high, step)
     if low.is_const and low.const == 0 and high is length:
         return segments
     if len(segments) > MAX_CASES:
@@ -305,6 +305,19 @@ def sliced(
         out.extend(piece)
         position = position + (1 if isinstance(segment, Item) else segment.length)
     return tuple(out)
+
+
+def _stepped(
+    vm: VM, segments: tuple[Segment, ...], low: Expr, high: Expr, step: int
+) -> tuple[Segment, ...] | None:
+    """The items of a slice one by one, if they are few and none is an object of its trip."""
+    fresh = any(isinstance(segment, Many) and segment.fresh for segment in segments)
+    if fresh or not (low.is_const and high.is_const):
+        return None
+    places = range(low.const, high.const, step)
+    if len(places) > MAX_CASES:
+        return None
+    return tuple(Item(pick(vm, segments, E.const(k))) for k in places)
 
 
 def _piece(vm: VM, segment: Segment, low: Expr, high: Expr) -> tuple[Segment, ...] | None:
