@@ -44,16 +44,18 @@ def _told(clause: Bool, given: Sequence[Bool], solver: Solver) -> tuple[Bool, bo
         if isinstance(term, Table) and _length(E.from_atom(term)) > _LONGEST_TABLE
     ]
     best = clause, True
+    rising = _rising(clause, set(tables))
     for bounds in (_of_equals, _largest) if tables else ():
         put: dict[E.Atom, Expr] = {}
         for table in tables:
             bound = next((b for b in bounds(table) if _is_bound(table, b, given, solver)), None)
             if bound is not None:
                 put[table] = bound
-        condition = E.Substitution({}, atoms=put).bool(clause)
+        condition = E.Substitution({}, atoms=put).bool(rising)
         shorter = _length(condition) < _length(best[0])
-        if shorter and _implies(condition, clause, put, given, solver):
-            best = condition, all(_is_least(*each, given, solver) for each in put.items())
+        if shorter and _implies(condition, rising, put, given, solver):
+            least = (_is_least(*each, given, solver) for each in put.items())
+            best = condition, rising is clause and all(least)
         if _length(best[0]) <= _LONGEST:
             break
     return best
@@ -106,6 +108,13 @@ def _implies(
         facts.append(E.le(value, bound))
     goal = E.Substitution({}, atoms=some).bool(wanted)
     return solver.check(Query((*given, *facts, condition), goal)).proved
+
+
+def _rising(clause: Bool, tables: AbstractSet[E.Atom]) -> Bool:
+    """A condition without the alternatives that more in a table makes easier to meet."""
+    parts = clause.args if clause.kind is E.BoolKind.OR else ()
+    kept = [part for part in parts if _rises(part, tables)]
+    return E.or_(*kept) if kept else clause
 
 
 def _rises(clause: Bool, tables: AbstractSet[E.Atom]) -> bool:
