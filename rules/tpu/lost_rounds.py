@@ -320,7 +320,7 @@ class _Rounds(Generic[PlaceT]):
         """Whether it adds to a constant that it finds in its place."""
         steps = self.fates.steps
         return any(
-            not steps[before].reads and steps[before].round is not None
+            not (steps[before].reads or steps[before].part) and self._round(before) is not None
             for number in bits(self._steps(op))
             for before in bits(self.fates.surely[number])
         )

@@ -122,6 +122,18 @@ _LOST, _TWICE = {"okk-lost-result"}, {"okk-written-twice"}
         ([_USED, _ANEW.format("pass", "")], _LOST),
         ([_USED, _ANEW.format("if i == n - 1:", "        ")], _LOST),
         ([_USED, _ANEW.format("if i % 2 == 1 or i == n - 1:", "        ")], set()),
+        # what is made in every round is wanted in the last one
+        (
+            [
+                _USED,
+                "for i in range(n):",
+                "    " + _IN.format(0, "z + i * 1512", "s"),
+                "    " + _NEG.format(1024, 0, "s"),
+                "    if i == n - 1:",
+                "        " + _STORE.format(1024, "s"),
+            ],
+            set(),
+        ),
         # parts that lie in two places in turn, or in three, for three steps
         ([_USED, _RING.format(2)], _LOST),
         ([_USED, _RING.format(3)], set()),
