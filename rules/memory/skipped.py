@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from itertools import product
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -19,7 +20,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.checks import Check, Note
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.memory.events import Reached
-from verifier.symbolic.memory.index import Access, Uses, index
+from verifier.symbolic.memory.index import Access, Uses, accumulation, index
 from verifier.symbolic.parting import upper_bounds
 from verifier.symbolic.tensors import Loop, Storage, StorageKind
 from verifier.symbolic.trace import Trace
@@ -42,15 +43,20 @@ def skipped_parts(trace: Trace, target: Target) -> Iterable[Check]:
     where a parameter says, or more than a step of the loop away from the beginning or end.
     """
     if trace.completes and trace.generation.states_inputs:
-        yield from unread_parts(index(trace).storages, trace, partial(_adds_up, trace))
+        asked = partial(_adds_up, trace), partial(_goes_on, trace)
+        yield from unread_parts(index(trace).storages, trace, *asked)
 
 
 def unread_parts(
-    storages: Iterable[Uses], trace: Trace, adds_up: Callable[[Loop], bool]
+    storages: Iterable[Uses],
+    trace: Trace,
+    adds_up: Callable[[Loop], bool],
+    goes_on: Callable[[Loop], bool],
 ) -> Iterator[Check]:
     """As :func:`skipped_parts`, of what is read as parts of these tensors.
 
-    ``adds_up``: whether all iterations of a loop write to the same places, as long as these may be.
+    ``adds_up``: whether all iterations of a loop write to the same places, as long as these may be;
+    ``goes_on``: and something in it reads what it has written there.
     """
     sizes = numbers_of(trace)
     for uses in storages:
@@ -62,11 +68,15 @@ def unread_parts(
             continue
         for dimension, extent in enumerate(frame):
             along = Along([line(read, dimension) for read in uses.reads], extent, sizes)
-            yield from _along(uses, dimension, along, adds_up)
+            yield from _along(uses, dimension, along, adds_up, goes_on)
 
 
 def _along(
-    uses: Uses, dimension: int, along: Along, adds_up: Callable[[Loop], bool]
+    uses: Uses,
+    dimension: int,
+    along: Along,
+    adds_up: Callable[[Loop], bool],
+    goes_on: Callable[[Loop], bool],
 ) -> Iterator[Check]:
     told: set[tuple[object, ...]] = set()
     for read, flat in zip(uses.reads, along.lines, strict=True):
@@ -74,7 +84,7 @@ def _along(
         adding = [loop for loop in walking if adds_up(loop)]
         between = _gaps(flat, walking, adding, along.extent) if adding else ()
         found = [(gap, adding[0]) for gap in between]
-        for loop in filter(adds_up, read.loops):
+        for loop in filter(goes_on, filter(adds_up, read.loops)):
             found += ((gap, loop) for gap in _standing(read, flat, loop, along.extent))
         for gap, loop in found:
             key = (gap.place, *map(id, read.path))
@@ -96,6 +106,16 @@ def _adds_up(trace: Trace, loop: Loop) -> bool:
         for view in views
         if all(loop is not other for other in view.storage.loops)
         for term in (*view.coords, *view.instance)
+    )
+
+
+def _goes_on(trace: Trace, loop: Loop) -> bool:
+    """Whether something in a loop adds to what it finds where it writes."""
+    inside = (op for op in trace.operations if any(loop is other for other in op.loops))
+    return any(
+        accumulation(op) is not E.FALSE
+        or any(a.storage is b.storage for (_, a), (_, b) in product(op.writes, op.reads))
+        for op in inside
     )
 
 

@@ -229,11 +229,13 @@ class _Rounds(Generic[PlaceT]):
         #: calls that go on with what they have left in earlier rounds
         self.going_on = self._going_on()
         self._own: list[bool] = []
+        self._straight = 0
 
     def follow(self, sums: set[_Call]) -> None:
         """``sums``: the calls that go on with earlier rounds, if there are enough of them."""
         self.going_on = sums
         self._own = self._of_their_own()
+        self._straight = self._straight_to_a_store()
 
     def _steps(self, op: Operation) -> int:
         return self._by_operation.get(_place(op), 0)
@@ -286,6 +288,16 @@ class _Rounds(Generic[PlaceT]):
             found.append(not goes_on and (bool(self._loads >> number & 1) or any(taken)))
         return found
 
+    def _straight_to_a_store(self) -> int:
+        """What comes to those who see it not only by way of what goes on from round to round."""
+        out = 0
+        for number in reversed(range(len(self.fates.steps))):
+            step = self.fates.steps[number]
+            goes_on = _place(step.operation) in self.going_on
+            if step.seen or (out >> number & 1 and not goes_on):
+                out |= self.fates.taken[number] | 1 << number
+        return out
+
     def reached(self, op: Operation) -> list[int]:
         """The rounds of which something comes to those who see it."""
         return self._rounds(self._steps(op) & self.fates.reached)
@@ -298,11 +310,20 @@ class _Rounds(Generic[PlaceT]):
         return sorted({r for number in bits(steps) if (r := self._round(number)) is not None})
 
     def own(self, op: Operation, rounds: Sequence[int]) -> int | None:
-        """A result of some rounds that nothing takes, if each of theirs is of its own."""
+        """A result of some rounds that nothing takes, if each of theirs is of its own, and no more
+        than one of several that are made of a part."""
         found = [n for n in bits(self._steps(op)) if self._round(n) in rounds]
         if not all(self._own[number] and self.fates.steps[number].sure for number in found):
             return None
+        if not self._adds(op) and all(map(self._is_one_of_several, found)):
+            return None
         return next((number for number in found if not self._is_taken(number)), None)
+
+    def _is_one_of_several(self, number: int) -> bool:
+        """Whether something else is made of all parts that its round has loaded for it."""
+        here = self.fates.made_of[number] & self._loads
+        parts = [load for load in bits(here) if self._round(load) == self._round(number)]
+        return bool(parts) and all(self._straight >> load & 1 for load in parts)
 
     def is_picked(self, op: Operation) -> bool:
         """Whether something in the loop that is done in some of its rounds only takes the results

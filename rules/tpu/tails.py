@@ -33,7 +33,8 @@ def skipped_parts(trace: Trace, chip: Chip) -> Iterable[Check]:
     Only of loops that add up, as :mod:`rules.memory.skipped` says.
     """
     if trace.completes:
-        yield from unread_parts(_declared(trace), trace, partial(_adds_up, trace))
+        adds_up = partial(_adds_up, trace)
+        yield from unread_parts(_declared(trace), trace, adds_up, adds_up)
 
 
 def _adds_up(trace: Trace, loop: Loop) -> bool:

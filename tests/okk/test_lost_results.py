@@ -134,6 +134,18 @@ _LOST, _TWICE = {"okk-lost-result"}, {"okk-written-twice"}
             ],
             set(),
         ),
+        # the last of what is made of parts beside what is stored of each
+        (
+            [
+                _USED,
+                "for i in range(n):",
+                "    " + _IN.format(0, "z + i * 1512", "s"),
+                "    " + _NEG.format(1024, 0, "s"),
+                "    " + _STORE.format(0, "s").replace("(y,", "(y + 1512 + i * 1512,"),
+                _STORE.format(1024, "s"),
+            ],
+            set(),
+        ),
         # parts that lie in two places in turn, or in three, for three steps
         ([_USED, _RING.format(2)], _LOST),
         ([_USED, _RING.format(3)], set()),
