@@ -130,10 +130,11 @@ def _gaps(
     width = _width(flat)
     steps = [abs(coord.coefficient(loop.symbol)) for loop in walking]
     most = max(*steps, width, 1)
-    if first.is_const and 0 < first.const <= most:
+    ends = not any(_hangs_on_others(loop, coord, flat.loops) for loop in adding)
+    if ends and first.is_const and 0 < first.const <= most:
         yield _Gap(E.const(0), "the first of them is")
     behind = extent - last - 1 if last is not None else E.const(0)
-    if behind.is_const and 0 < behind.const <= most:
+    if ends and behind.is_const and 0 < behind.const <= most:
         yield _Gap(extent - 1, "the last of them is")
     runs = tuple(E.ge(each.trips, 1) for each in flat.loops)
     for loop in walking:
@@ -142,6 +143,14 @@ def _gaps(
         together = _together(coord, inner, width) if judged else 0
         if 0 < together < abs(coord.coefficient(loop.symbol)):
             yield _Gap(first + together, "what lies between its steps is", runs)
+
+
+def _hangs_on_others(loop: Loop, coord: Expr, loops: Sequence[Loop]) -> bool:
+    """Whether each round of a loop around it lets it go through another part of the same, as sums
+    of all that came before do."""
+    step = abs(coord.coefficient(loop.symbol))
+    around = (each for each in loops if each.symbol in loop.trips.free())
+    return any(abs(coord.coefficient(each.symbol)) <= step for each in around)
 
 
 def _is_inside(loop: Loop, other: Loop, loops: Sequence[Loop]) -> bool:

@@ -104,3 +104,26 @@ def test_what_a_product_is_summed_over(parts: dict[str, str], right: bool, tmp_p
         assert found == {}
     else:
         assert found["input-part-skipped"] == "always"
+
+
+_EARLIER = """\
+# tilelint: contract (out_ptr: fp16[4 * n, 40], x_ptr: fp16[4 * n, 40], n: 3..30)
+@ppl.jit
+def sums_of_others(out_ptr, x_ptr, n):
+    x_all = pl.gtensor([n, 4, 1, 40], pl.GLOBAL, x_ptr)
+    out_all = pl.gtensor([n, 4, 1, 40], pl.GLOBAL, out_ptr)
+    block = [1, 4, 1, 40]
+    x = pl.make_tensor(block, pl.float16)
+    sums = pl.make_tensor(block, pl.float16)
+    for i in range(n):
+        pl.tiu.zero(sums)
+        for k in range({others}):
+            pl.dma.load(x, x_all.sub_view(block, [k, 0, 0, 0]))
+            pl.tiu.fadd(sums, sums, x)
+        pl.dma.store(out_all.sub_view(block, [i, 0, 0, 0]), sums)
+"""
+
+
+@pytest.mark.parametrize("others", ["i", "i + 1, n"])
+def test_a_sum_of_all_that_came_before_leaves_out_the_last(others: str, tmp_path: Path) -> None:
+    assert rules(check(tmp_path, _EARLIER.format(others=others))) == {}
