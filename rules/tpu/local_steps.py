@@ -2,39 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from rules.tpu import kit
-from rules.tpu.parts import Event, Follower
+from rules.tpu.parts import Event, Follower, in_sections
 from rules.tpu.rounds import Rounded
 from rules.tpu.steps import Step
+from verifier.hardware.chips import Chip
 from verifier.symbolic import expr as E
-from verifier.symbolic.instruction import Trait
+from verifier.symbolic.expr import Bool
 from verifier.symbolic.lanes import LocalTensor
 
 
-class LocalSteps:
+class LocalSteps(Follower):
     """``stores``: the operations of which others than the kernel see something."""
 
-    def __init__(self, follower: Follower, stores: set[int]) -> None:
-        self._follower = follower
+    def __init__(self, chip: Chip, demands: Iterable[Bool], stores: set[int]) -> None:
+        super().__init__(chip, demands)
         self._stores = stores
 
     def steps(self, events: Sequence[Event], rounded: Rounded) -> list[Step[LocalTensor]]:
         """Operations in turn, with the places that they come to then."""
-        out: list[Step[LocalTensor]] = []
-        section, sections = None, 0
-        for event in events:
-            traits = kit.traits(event.operation)
-            if Trait.STARTS_PARALLEL in traits:
-                sections += 1
-                section = sections
-            elif Trait.ENDS_PARALLEL in traits:
-                section = None
-            out.append(self._step(event, section))
-        return out
+        return [self._placed(event, section) for event, section in in_sections(events)]
 
-    def _step(self, event: Event, section: int | None) -> Step[LocalTensor]:
+    def _placed(self, event: Event, section: int | None) -> Step[LocalTensor]:
         part: tuple[E.Expr, ...] = ()
         for tensor in event.system(writes=False):
             part = (*part, tensor.address.offset, *tensor.shape, *tensor.strides)
@@ -48,18 +38,6 @@ class LocalSteps:
             part=part,
             section=section,
         )
-
-    def meet(self, one: LocalTensor, other: LocalTensor) -> bool:
-        """Whether they may have a byte in common."""
-        return self._follower.meet(one, other)
-
-    def share(self, one: LocalTensor, other: LocalTensor) -> bool:
-        """Whether they surely have a byte in common."""
-        return self._follower.share(one, other)
-
-    def fills(self, one: LocalTensor, other: LocalTensor) -> bool:
-        """Whether the first one surely has all elements of the other one."""
-        return self._follower.fills(one, other)
 
 
 __all__ = ["LocalSteps"]

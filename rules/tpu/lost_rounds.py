@@ -59,14 +59,20 @@ class Lost(Struct, frozen=True):
     given: tuple[Bool, ...]
     exact: bool
 
-    def told(self, check: Check, text: str, message: str, again: Span | None) -> Iterator[Check]:
+    def told(self, check: Check, what: str, by: str | None) -> Iterator[Check]:
         """What is told of it: a check of the operation whose result is lost, in other words; and
-        where it is not exact another one, of all other sizes."""
-        notes = () if again is None else (Note(again, "overwritten here, in a later round"),)
+        where it is not exact another one, of all other sizes. ``by``: what fills its place."""
+        message = f"nothing that is stored is made of {what}, but for the last round"
+        notes: tuple[Note, ...] = ()
+        if self.again is not None:
+            message = (
+                f"{what} is overwritten by `{by}` in a later round before anything has read it"
+            )
+            notes = (Note(self.again.span, "overwritten here, in a later round"),)
         sure = replace(
             check,
             predicate=self.fine,
-            text=text,
+            text=f"something that is stored is made of {what} of each round",
             message=message,
             given=self.given,
             notes=notes,

@@ -123,6 +123,19 @@ class Journey(Struct):
     put: E.Substitution = _AS_IS
 
 
+def in_sections(events: Iterable[Event]) -> Iterator[tuple[Event, int | None]]:
+    """Each operation with the number of the parallel section that it is in; None: it is in none."""
+    section, sections = None, 0
+    for event in events:
+        traits = kit.traits(event.operation)
+        if Trait.STARTS_PARALLEL in traits:
+            sections += 1
+            section = sections
+        elif Trait.ENDS_PARALLEL in traits:
+            section = None
+        yield event, section
+
+
 class Follower:
     """Goes through sequences of operations."""
 
@@ -134,14 +147,7 @@ class Follower:
 
     def journey(self, events: Iterable[Event], put: E.Substitution = _AS_IS) -> Journey:
         out = Journey(put=put)
-        section, sections = None, 0
-        for event in events:
-            traits = kit.traits(event.operation)
-            if Trait.STARTS_PARALLEL in traits:
-                sections += 1
-                section = sections
-            elif Trait.ENDS_PARALLEL in traits:
-                section = None
+        for event, section in in_sections(events):
             self._step(out, event, section)
         return out
 
@@ -209,6 +215,7 @@ class Follower:
         out.held = [*kept, new]
 
     def meet(self, one: LocalTensor, other: LocalTensor) -> bool:
+        """Whether they may have a byte in common."""
         if kit.same_place(one, other):
             return True
         key = (_terms(one), _terms(other))
@@ -228,6 +235,7 @@ class Follower:
         return one.address is other.address and self.fills(one, other)
 
     def fills(self, one: LocalTensor, other: LocalTensor) -> bool:
+        """Whether the first one surely has all elements of the other one."""
         key = (_terms(one), _terms(other))
         if key not in self._alike:
             self._alike[key] = kit.fills_all(self.chip, one, other)

@@ -194,16 +194,8 @@ def _last_lost(found: Unfinished) -> Check:
 
 
 def _lost_in_rounds(found: Lost) -> Iterator[Check]:
-    what = f"the result of `pl.{function(found.lost)}`"
-    by = "" if found.again is None else f" by `pl.{function(found.again)}`"
-    return found.told(
-        _told(found.lost),
-        f"something that is stored is made of {what} of each round",
-        f"{what} is overwritten{by} in a later round before anything has read it"
-        if found.again is not None
-        else f"nothing that is stored is made of {what}, but for the last round",
-        None if found.again is None else found.again.span,
-    )
+    by = None if found.again is None else f"pl.{function(found.again)}"
+    return found.told(_told(found.lost), f"the result of `pl.{function(found.lost)}`", by)
 
 
 def _help(op: Operation, made: bool) -> str:

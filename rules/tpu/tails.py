@@ -45,10 +45,6 @@ def _adds_up(trace: Trace, loop: Loop) -> bool:
     if any(loop.symbol in term.free() for t in stored for term in (t.address.offset, *t.shape)):
         return False
     return any(
-        touch.reads and touch.writes and loop.symbol not in tensor.address.free()
-        for op in inside
-        for touch, tensor in kit.local(op)
-    ) or any(
         written.writes
         and read.reads
         and loop.symbol not in a.address.free()

@@ -16,7 +16,6 @@ from rules.tpu.flow import Use
 from rules.tpu.kit import function, words
 from rules.tpu.local_steps import LocalSteps
 from rules.tpu.lost_rounds import Lost, lost_rounds
-from rules.tpu.parts import Follower
 from rules.tpu.results import Results
 from rules.tpu.unfinished import Unfinished, Where, unfinished
 from rules.tpu.useless import useless
@@ -63,8 +62,8 @@ def unused(trace: Trace, results: Results, *, run: bool = False) -> Iterator[Che
     every = {id(write.operation) for write in results.made}
     every -= {id(op) for op in (*lost, *(each.adds for each in ended))}
     if not run:
-        follower = Follower(results.chip, results.demands)
-        for one in lost_rounds(operations, LocalSteps(follower, stores), every):
+        places = LocalSteps(results.chip, results.demands, stores)
+        for one in lost_rounds(operations, places, every):
             yield from _lost_in_rounds(writes[id(one.lost)], one)
 
 
@@ -253,13 +252,8 @@ def _last_lost(write: Use, found: Unfinished) -> Check:
 
 def _lost_in_rounds(write: Use, found: Lost) -> Iterator[Check]:
     what = f"{words(write.touch.role)} of `{function(write.operation)}`"
-    by = "" if found.again is None else f" by `{function(found.again)}`"
-    return found.told(
-        _told(write),
-        f"something that is stored is made of {what} of each round",
-        f"{what} is overwritten{by} in a later round before anything has read it",
-        None if found.again is None else found.again.span,
-    )
+    by = None if found.again is None else function(found.again)
+    return found.told(_told(write), what, by)
 
 
 __all__ = ["unused"]

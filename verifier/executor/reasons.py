@@ -42,14 +42,14 @@ class Reasons(Generic[First]):
 
     def both(self, left: Numbers, right: Numbers) -> Numbers:
         """The reads by which either is undefined, element by element."""
-        out: Any = np.maximum(left, right)
+        out: Numbers = np.maximum(left, right)
         mixed = (left > 0) & (right > 0) & (left != right)
         if not bool(mixed.any()):
-            return out  # type: ignore[no-any-return]
+            return out
         for a, b in np.unique(np.stack([left[mixed], right[mixed]]), axis=1).T:
             joined = dict.fromkeys((*self.of(int(a)), *self.of(int(b))))
             out[mixed & (left == a) & (right == b)] = self.number(*[*joined][:_MOST])
-        return out  # type: ignore[no-any-return]
+        return out
 
     def line(self, part: Numbers, axes: Sequence[int]) -> Numbers:
         """The reads by which what is made of all elements along the axes is undefined."""
