@@ -29,7 +29,7 @@ def may_cover(
 
     Counted are the writes whose places the data says, that are certain to come (``path``: what
     holds as well, ``known``: what the kernel demands) and fill whole rows, by themselves or piece
-    by piece in the loops around them: what is in one column always goes nowhere else. Each begins
+    by piece in loops around them: what is in one column always goes nowhere else. Each begins
     no further on than as many elements as it wrote in earlier rounds: so any element can be come
     to. A loop on the device runs as often as the data says.
     """
@@ -44,14 +44,15 @@ def may_cover(
         if start is None:
             continue
         rounds = E.const(0)
-        for loop in around[: len(around) - len(pieces)]:
+        others = [loop for loop in around if loop not in pieces]
+        for loop in others:
             rounds = rounds * loop.trips + loop.index
         size = elements((*write.view.shape, *(loop.trips for loop in pieces)))
         if E.le(start, E.const(0) if dynamic else rounds * size) is not E.TRUE:
             continue
         if dynamic:
             return True
-        total = total + size * elements(loop.trips for loop in around if loop not in pieces)
+        total = total + size * elements(loop.trips for loop in others)
     return E.ge(total, elements(storage.shape)) is E.TRUE
 
 
@@ -59,8 +60,8 @@ def _start_of_rows(
     view: View, row: Expr, around: Sequence[Loop], known: Known
 ) -> tuple[Expr | None, Sequence[Loop]]:
     """Where a view begins that shows whole rows, one behind the other, wherever the data puts them,
-    and the innermost loops that put pieces of rows side by side; None if it shows anything else, or
-    that is not known.
+    and the loops that put pieces of rows side by side, in whatever order; None if it shows anything
+    else, or that is not known.
     """
     nothing: tuple[None, Sequence[Loop]] = (None, ())
     if view.mask is not E.TRUE or view.dtype.itemsize is not view.storage.dtype.itemsize:
@@ -68,22 +69,11 @@ def _start_of_rows(
     flat = E.const(0)
     for extent, coord in zip(view.frame, view.coords, strict=True):
         flat = flat * extent + coord
-    size, pieces = E.const(1), len(around)
-    for k in reversed(range(view.rank)):
-        axis = view.axes[k]
-        if k == 0:
-            while pieces and around[pieces - 1].kind is not LoopKind.DYNAMIC:
-                if _step(flat, around[pieces - 1].symbol) is not size or size is row:
-                    break
-                pieces -= 1
-                size = size * around[pieces].trips
-            if known.decide(E.eq(size, row)):
-                size = row
-        if _step(flat, axis.symbol) is not size or (k == 0 and E.mod(size, row) is not E.const(0)):
-            return nothing
-        size = size * axis.size
+    size, pieces = _side_by_side(flat, view, row, around, known)
+    if size is None or E.mod(size, row) is not E.const(0):
+        return nothing
     zero: dict[Sym, Expr] = {axis.symbol: E.const(0) for axis in view.axes}
-    zero.update((loop.symbol, E.const(0)) for loop in around[pieces:])
+    zero.update((loop.symbol, E.const(0)) for loop in pieces)
     for place in view.held:
         if place.symbol is None:
             continue
@@ -91,7 +81,33 @@ def _start_of_rows(
         if E.and_(E.ge(step, 1), E.le(step, size)) is not E.TRUE:
             return nothing  # between two places of which one is meant: never come to
         zero[place.symbol] = E.const(0)
-    return E.Substitution(zero).expr(flat), around[pieces:]
+    return E.Substitution(zero).expr(flat), pieces
+
+
+def _side_by_side(
+    flat: Expr, view: View, row: Expr, around: Sequence[Loop], known: Known
+) -> tuple[Expr | None, Sequence[Loop]]:
+    """How many elements in a row a view shows with the loops that continue it to a whole row, and
+    these; None if it leaves gaps. ``flat``: where an element is in its tensor."""
+    size, pieces, whole = E.const(1), list[Loop](), False
+    axes = [axis for axis in reversed(view.axes) if axis.size is not E.const(1)]
+    loops = [loop for loop in reversed(around) if loop.kind is not LoopKind.DYNAMIC]
+    while axes or not whole:
+        whole = whole or size is row
+        axis = next((axis for axis in axes if _step(flat, axis.symbol) is size), None)
+        loop = next((loop for loop in loops if _step(flat, loop.symbol) is size), None)
+        if axis is not None:
+            axes.remove(axis)
+            size = size * axis.size
+        elif loop is not None and not whole:
+            loops.remove(loop)
+            pieces.append(loop)
+            size = size * loop.trips
+        elif not whole and known.decide(E.eq(size, row)):
+            size, whole = row, True
+        else:
+            break
+    return (None if axes else size), pieces
 
 
 def _step(flat: Expr, symbol: Sym) -> Expr:

@@ -160,6 +160,46 @@ def test_pieces_of_rows_side_by_side_are_whole_rows(
     assert status in (("verified", "conditional") if complete else ("unknown", "violated"))
 
 
+_SLABS = """# tilelint: contract [2](x: fp32[96, 80], where: int32[1, 1])
+@nki.jit
+def slabs(x, where):
+    out = nl.ndarray((3, 2, 64, 80), dtype=x.dtype, buffer=nl.shared_hbm)
+    to = nl.ndarray((1, 1), dtype=nl.int32, buffer=nl.sbuf)
+    nisa.dma_copy(dst=to, src=where)
+    for part in range({parts}):
+        for column in range(2):
+            for row in range(2):
+                tile = nl.ndarray((32, 40), dtype=x.dtype, buffer=nl.sbuf)
+                nisa.dma_copy(dst=tile, src=x[32 * part : 32 * part + 32, :40])
+                nisa.dma_copy(
+                    dst=out.ap([[80, {rows}], [1, 40]], {offset}, scalar_offset=to, indirect_dim=0),
+                    src=tile[:{rows}],
+                )
+    return out
+"""
+_WHERE = "5120 * nl.program_id(0) + 2560 * row + 40 * column"
+
+
+@pytest.mark.parametrize(
+    ("parts", "rows", "offset", "complete"),
+    [
+        (3, 32, _WHERE, True),
+        (2, 32, _WHERE, False),  # a slab too few
+        (3, 31, _WHERE, False),  # a row of each block
+        (3, 32, _WHERE.replace("5120", "0"), False),  # the first program's half twice
+        (3, 32, _WHERE.replace("40", "0"), False),  # the first columns twice
+        (3, 32, _WHERE + " + 10240", False),  # no place comes before the second slab
+    ],
+)
+def test_blocks_of_programs_and_loops_are_whole_slabs_in_any_order(
+    tmp_path: Path, parts: int, rows: int, offset: str, complete: bool
+) -> None:
+    text = _SLABS.format(parts=parts, rows=rows, offset=offset)
+    status, assumptions = _checked(tmp_path, text)
+    assert (_COMPLETE in assumptions) is complete
+    assert status == ("verified" if complete else "unknown")
+
+
 def test_what_nothing_writes_is_no_question_of_the_data(tmp_path: Path) -> None:
     text = _LOOP.format(behind="pass").replace("dst=out.ap", "dst=x.ap")
     status, assumptions = _checked(tmp_path, text)
