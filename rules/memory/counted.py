@@ -8,6 +8,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from rules.memory.runtime import elements
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr, Sym
 from verifier.symbolic.memory.index import Access
@@ -187,7 +188,8 @@ def listed(
 def _is_plain(view: View) -> bool:
     """Whether a view says exactly which elements of its storage it has."""
     storage = view.storage
-    same = view.frame == storage.shape and view.dtype.itemsize is storage.dtype.itemsize
+    as_many = elements(view.frame) is elements(storage.shape)
+    same = as_many and view.dtype.itemsize is storage.dtype.itemsize
     return same and view.exact and not view.indirect and not view.instance
 
 

@@ -15,7 +15,7 @@ from rules.memory.defined import Flow
 from rules.memory.formulas import numbers_of, pinned
 from rules.memory.reading import Read, regions
 from rules.memory.relief import Relief
-from rules.memory.runtime import covered_there
+from rules.memory.runtime import covered_there, unmoved
 from rules.memory.samples import determined, missed, possible
 from rules.memory.shares import shared_out
 from rules.memory.words import (
@@ -461,6 +461,31 @@ def _filled(
     return predicate, exact, blame
 
 
+def _taken_whole(
+    table: Index,
+    view: View,
+    writes: Sequence[Access],
+    point: tuple[Expr, ...],
+    path: tuple[Bool, ...],
+    blame: Access | None,
+) -> str:
+    """What is assumed of a tensor that is returned, where the data says where it is written."""
+    known = table.assumed(table.last)
+    inside = tuple(E.lt(x, extent) for x, extent in zip(point, view.storage.shape, strict=True))
+
+    def unmoved_too() -> bool:
+        still = [*map(unmoved, writes)]
+        found, exact, _ = _filled(table, view, still, point, path)
+        if exact and known.also((*path, *inside), ()).decide(found):
+            return True
+        if any(part.partial for write in still for part in regions(write)):
+            return False
+        return counted.written(view.storage, still, path, numbers_of(table.trace)) is E.TRUE
+
+    when = "before it is returned"
+    return covered_there(blame, writes, path, known, when, unmoved_too=unmoved_too)
+
+
 def _output_check(
     table: Index, view: View, path: tuple[Bool, ...], span: Span
 ) -> tuple[Check, tuple[E.Sym, ...]]:
@@ -488,8 +513,7 @@ def _output_check(
     if writes:
         notes.append(write_note(writes[-1]))
     notes += [Note(span, "returned here"), *_which(view)]
-    known = table.assumed(table.last)
-    held = "" if exact else covered_there(blame, writes, path, known, "before it is returned")
+    held = "" if exact else _taken_whole(table, view, writes, point, (*path, *there), blame)
     required = E.TRUE
     if not exact and blame is not None and not blame.view.indirect and not table.trace.unmodelled:
         required = missed(table.trace, view.storage, writes, path)

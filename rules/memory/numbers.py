@@ -7,6 +7,7 @@ are indices into. What it was given, and hands on as it is, is its caller's.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import takewhile
 from typing import Final
 
 from msgspec import Struct
@@ -26,6 +27,7 @@ from verifier.symbolic.views import is_whole
 
 #: how many writes lie between what sets a number and what it places, at most
 _DEPTH: Final = 8
+_LOOP: Final = E.Origin.LOOP
 
 _Through = tuple[Operation, ...]
 
@@ -121,7 +123,41 @@ def _writers(writes: Sequence[Access], view: View, at: _At) -> tuple[Access | No
             and write.loops[:inner] == at.loops[:inner]
         )
     ]
-    return last, found
+    return last, [write for write in found if write is last or not _apart(write, view, at, inner)]
+
+
+def _apart(write: Access, view: View, at: _At, inner: int) -> bool:
+    """Whether a write is of no element of a view, whatever the rounds of the loops from the
+    ``inner``-th on: earlier or later ones than that in which the view is read."""
+    if not write.view.exact or not view.exact or write.view.frame != view.frame:
+        return False
+    pairs = zip(write.loops, at.loops, strict=False)
+    common = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+    once = {axis.symbol: E.const(0) for axis in view.axes if axis.size is E.const(1)}
+    read = [E.Substitution(once).expr(coord) for coord in view.coords]
+    rounds = [(k, step) for k in range(inner - 1, common) for step in (-1, 1)]
+    if write.order < at.order:
+        rounds.append((common, 0))  # in the same round
+    for differing, step in rounds:
+        put = {axis.symbol: _another(axis.symbol, axis.size) for axis in write.view.axes}
+        for loop in write.loops[differing:]:
+            put[loop.symbol] = _another(loop.symbol, loop.trips)
+        if step:
+            loop = write.loops[differing]
+            most = loop.trips.const - 1 if loop.trips.is_const else None
+            apart = E.const(1) if most == 1 else E.fresh("rounds", 1, most, _LOOP)
+            put[loop.symbol] = loop.index + step * apart
+        written = map(E.Substitution(put).expr, write.view.coords)
+        if not any(E.eq(*pair) is E.FALSE for pair in zip(written, read, strict=True)):
+            return False
+    return True
+
+
+def _another(symbol: E.Sym, count: Expr) -> Expr:
+    """An index like that one, at another time; none if there is only one."""
+    if count is E.const(1):
+        return E.const(0)
+    return E.fresh(symbol.name, symbol.lo, symbol.hi, _LOOP)
 
 
 def _covers(write: View, read: View) -> bool:

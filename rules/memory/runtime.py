@@ -6,9 +6,11 @@ decided; of the rest the kernel's report says what it rests on.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
 from operator import mul
+
+from msgspec.structs import replace
 
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr, Sym
@@ -115,19 +117,37 @@ def _step(flat: Expr, symbol: Sym) -> Expr:
     return E.Substitution({symbol: E.from_atom(symbol) + 1}).expr(flat) - flat
 
 
+def unmoved(write: Access) -> Access:
+    """A write as it is where the data adds nothing to its place."""
+    view = write.view
+    if not view.indirect:
+        return write
+    still = E.Substitution({at.symbol: E.const(0) for at in view.held if at.symbol is not None})
+    coords = tuple(map(still.expr, view.coords))
+    there = replace(view, coords=coords, exact=True, indirect=False, reason="", held=())
+    return replace(write, view=there, reaches={})
+
+
 def covered_there(
-    blame: Access | None, writes: Iterable[Access], path: Iterable[Bool], known: Known, when: str
+    blame: Access | None,
+    writes: Iterable[Access],
+    path: Iterable[Bool],
+    known: Known,
+    when: str,
+    *,
+    unmoved_too: Callable[[], bool] = lambda: False,
 ) -> str:
     """What is assumed of writes at places known at run time only; empty if nothing may be.
 
     ``blame``: the access because of which it is not known that all of a tensor, or of what is read
-    of it, is written; ``path`` and ``known``: what holds; ``when``: by when it has to be.
+    of it, is written; ``path`` and ``known``: what holds; ``when``: by when it has to be;
+    ``unmoved_too``: whether they are of all where the data adds nothing to their places.
     """
     held = list(writes)
     if blame is None or not blame.view.indirect or not held:
         return ""
     reads = all(not write.view.indirect for write in held)
-    if not reads and not may_cover(held, blame.view.storage, path, known):
+    if not reads and not may_cover(held, blame.view.storage, path, known) and not unmoved_too():
         return ""
     name = blame.view.storage.name
     if reads:

@@ -195,3 +195,48 @@ def test_places_that_are_searched_for_lie_in_what_is_searched(
     assert bool(told) == assumed, kernel.assumptions
     assert kernel.status == ("unknown" if reason else "verified"), kernel.reasons
     assert [reason in r.message for r in kernel.reasons] == [True] * bool(reason), kernel.reasons
+
+
+_COUNTERS = """import nki
+import nki.isa as nisa
+import nki.language as nl
+
+@nki.jit
+def columns(x):
+    assert x.shape == (8, 24) and x.dtype == nl.int32
+    out = nl.ndarray((8, {length}), dtype=nl.int32, buffer=nl.shared_hbm)
+    begins = nl.ndarray((1, 8), dtype=nl.int32, buffer=nl.sbuf)
+    nisa.memset(dst=begins, value=0)
+    for odd in range(2):
+        for pair in range(4):
+            row = nl.ndarray((1, 1), dtype=nl.int32, buffer=nl.sbuf)
+            tile = nl.ndarray((1, 24), dtype=nl.int32, buffer=nl.sbuf)
+            nisa.tensor_copy(dst=row, src=begins[:, {read} : {read} + 1])
+            nisa.dma_copy(dst=tile, src=x[2 * pair + odd : 2 * pair + odd + 1, :])
+            nisa.dma_copy(
+                dst=out.ap([[{length}, 1], [1, 24]], (2 * pair + odd) * {length},
+                           scalar_offset=row, indirect_dim=1),
+                src=tile,
+            )
+            mine = begins[:, {own} : {own} + 1]
+            nisa.tensor_tensor(dst=mine, data1=mine, data2=tile[:, :1], op=nl.add)
+    return out
+"""
+
+
+@pytest.mark.parametrize(
+    ("read", "own", "length", "status"),
+    [
+        ("2 * pair", "2 * pair", 24, "unknown"),  # the other half's counter, of the same pair
+        ("2 * pair + odd", "2 * pair + odd", 24, "verified"),
+        ("2 * pair + odd", "2 * pair + odd", 23, "violated"),
+        ("2 * pair + odd", "2 * pair + odd", 25, "unknown"),  # a column that nothing writes
+        ("2 * pair + odd", "(2 * pair + odd + 1) % 8", 24, "unknown"),
+        ("pair", "pair + 1", 24, "unknown"),  # of the round before
+    ],
+)
+def test_an_element_of_its_own_is_set_by_no_other_round(
+    tmp_path: Path, read: str, own: str, length: int, status: str
+) -> None:
+    text = _COUNTERS.format(read=read, own=own, length=length)
+    assert _told(tmp_path, text)[0] == status

@@ -54,8 +54,9 @@ def test_as_many_elements_as_there_are_may_be_all(
         # the first row is before all places
         ("40", "[40, 96], [1, 40]", "unknown"),
         ("3840 * part + 40", "[40, 96], [1, 40]", "unknown"),
-        # half of the rows that came before
-        ("3840 * (1 - part)", "[40, 96], [1, 40]", "unknown"),
+        # all of them where the data adds nothing, in whatever order
+        ("3840 * (1 - part)", "[40, 96], [1, 40]", "verified"),
+        ("3800 * (1 - part) + 40", "[40, 96], [1, 40]", "unknown"),
     ],
 )
 def test_what_no_place_reaches_is_not_taken_to_be_written(
