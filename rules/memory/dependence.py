@@ -26,7 +26,6 @@ from rules.memory.winners import Winner, seen_within, winners
 from rules.memory.words import allocation_note, element
 from verifier.hardware.catalogue import Hardware
 from verifier.hardware.chips import Chip
-from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
 from verifier.rulebase import Monitor, On, Rule, Whose, register
 from verifier.source.ir import Span
@@ -92,7 +91,7 @@ def carried_dependences(trace: Trace, target: Target) -> Iterable[Check]:
         if trace.generation.on_cores:
             for level in range(len(trace.grid)):
                 yield from _overlapping_writes(table, uses, level, CORES, barriers)
-        elif trace.grid and buffer is Buffer.SHARED_HBM:
+        elif trace.grid and uses.storage.common:
             for level in range(len(trace.grid)):
                 yield from _overlapping_writes(table, uses, level, INSTANCES, barriers)
             for found in reads_of_others(table, uses, barriers):

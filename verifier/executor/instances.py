@@ -23,7 +23,6 @@ from verifier.executor.footprints import copied
 from verifier.executor.memory import Bound, Memory
 from verifier.executor.programs import Program
 from verifier.executor.regions import Gather, Geometry
-from verifier.hardware.memories import Buffer
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
@@ -88,7 +87,7 @@ class Instances(Struct):
         reads, writes = roles
         index, waited, adds = instance.index, instance.waited_for, combines(operation)
         for role in reads:
-            if shared(bounds[role].memory) and not (adds and role in writes):
+            if bounds[role].memory.template.common and not (adds and role in writes):
                 memory = bounds[role].memory
                 visit = Visit(operation.span_of(role), index, waited(memory), _READ)
                 self._come(visit, bounds[role], boxes[role])
@@ -96,7 +95,7 @@ class Instances(Struct):
         made = self._made(operation, bounds, reads)
         for role in writes:
             memory = bounds[role].memory
-            if shared(memory):
+            if memory.template.common:
                 deed = Deed(True, adds, value, made)
                 visit = Visit(operation.span, index, waited(memory), deed)
                 self._come(visit, bounds[role], boxes[role])
@@ -168,7 +167,7 @@ class Instances(Struct):
             # who writes to a parameter may do so before another instance reads it
             known = self._ways.setdefault(("given", id(memory)), len(self._ways) + 1)
             return None if memory.written else known
-        return None if shared(memory) else self._contents.get(memory, 0)
+        return None if memory.template.common else self._contents.get(memory, 0)
 
     def _next(self, made: int | None, before: int | None) -> int | None:
         """As what is written, of a tensor that held something."""
@@ -203,12 +202,6 @@ class Instances(Struct):
     def _meet(self, memory: Memory, first: Visit, second: Visit) -> None:
         if self.meet(Met(memory.name, first, second)):
             self._raced |= {each.span for each in (first, second) if not each.deed.writes}
-
-
-def shared(memory: Memory) -> bool:
-    """Whether all instances of a launch see the tensor."""
-    template = memory.template
-    return template.buffer is Buffer.SHARED_HBM and template.kind is not StorageKind.CONSTANT
 
 
 def several(instance: Program) -> bool:

@@ -349,8 +349,7 @@ class ConcreteMachine(Numbering):
     def _shared(self, template: Template) -> bool:
         """Whether the instances of a launch see one tensor, not one each."""
         return template.kind is StorageKind.ALLOC and (
-            template.buffer is Buffer.SHARED_HBM
-            or (self._generation.hbm_returned and template.buffer is Buffer.HBM)
+            template.common or (self._generation.hbm_returned and template.buffer is Buffer.HBM)
         )
 
     def whole(self, memory: Memory, span: Span) -> View:

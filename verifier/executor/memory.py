@@ -64,6 +64,7 @@ class Template:
         "address",
         "buffer",
         "bytes_per_partition",
+        "common",
         "dtype",
         "elements",
         "itemsize",
@@ -89,6 +90,7 @@ class Template:
         self.on_chip = prototype.buffer.on_chip
         self.partition_axis = prototype.partition_axis
         self.kind = prototype.kind
+        self.common = prototype.common
         self.address = (
             None if prototype.address is None else tuple(part.const for part in prototype.address)
         )

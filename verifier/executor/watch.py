@@ -19,7 +19,7 @@ from verifier.executor import places
 from verifier.executor.cells import Box, Cells, TooFineError, Values, box_of
 from verifier.executor.displaced import Ground
 from verifier.executor.flow import Steps
-from verifier.executor.instances import Instances, several, shared
+from verifier.executor.instances import Instances, several
 from verifier.executor.left import Left
 from verifier.executor.memory import Bound, Memory, Template
 from verifier.executor.programs import Program
@@ -272,7 +272,7 @@ class Watch:
 
     def postponed(self, program: Program, found: Bound, origin: Origin) -> bool:
         """Whether another program instance may yet write what is read here."""
-        if not self._orders or not several(program) or not shared(found.memory):
+        if not self._orders or not several(program) or not found.memory.template.common:
             return False
         self.instances.postpone(origin, found, self._box(found), program)
         return True

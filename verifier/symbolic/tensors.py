@@ -224,6 +224,16 @@ class Storage(Struct, eq=False):
         """Whether it is a value in passing, whose sources and targets are checked instead."""
         return any(mark.passing for mark in self.marks)
 
+    @property
+    def common(self) -> bool:
+        """Whether all instances of a launch see one of it, and some of them may write to it.
+
+        That are tensors in shared HBM, and what a kernel is given (NKI-L64).
+        """
+        if self.kind is StorageKind.INPUT:
+            return self.buffer.off_chip
+        return self.buffer is Buffer.SHARED_HBM and self.kind is not StorageKind.CONSTANT
+
     def mark(self, mark: Mark, value: object) -> None:
         """Say something of it; what was said before of the same counts."""
         self.marks = {mark: value, **self.marks}
