@@ -448,10 +448,16 @@ class ConcreteMachine(Numbering):
                 said |= check.predicate is not E.TRUE
                 if monitor.meant and rule.id != self.options.about:
                     if findings.holds(check.predicate, check.given) is False:
-                        self.doubts.append(self._diagnosed(rule, check))
+                        self._doubt(self._diagnosed(rule, check))
                 else:
                     self.judge(rule, check)
         return said
+
+    def _doubt(self, found: report.Diagnostic) -> None:
+        """Note what may be meant; of one place and thing once."""
+        noted = ((d.rule, d.span, d.message) for d in self.doubts)
+        if (found.rule, found.span, found.message) not in noted:
+            self.doubts.append(found)
 
     def blank_trace(self, span: Span) -> Trace:
         """The trace of this run, without operations."""

@@ -6,7 +6,7 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from math import prod
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from msgspec import Struct
@@ -21,7 +21,9 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.memory.content import Content
 from verifier.symbolic.memory.events import Life
 from verifier.symbolic.tensors import DType, Storage, StorageKind, View
-from verifier.symbolic.trace import Operation
+
+if TYPE_CHECKING:
+    from verifier.executor.products import Products
 
 Array = NDArray[Any]
 
@@ -152,7 +154,7 @@ class Memory:
         "lost",
         "marks",
         "name",
-        "product",
+        "products",
         "raw",
         "regions",
         "span",
@@ -194,8 +196,8 @@ class Memory:
         self.written = False
         #: whether anything but a matmul wrote to it (PSUM)
         self.writer = ""
-        #: the last operation of the Tensor Engine that wrote to it, and where (PSUM)
-        self.product: tuple[Operation, Geometry | Gather] | None = None
+        #: what the Tensor Engine has made in it, if anything (PSUM)
+        self.products: Products | None = None
         self.untracked = False
         self.unit = template.itemsize
 
@@ -353,6 +355,8 @@ class Memory:
             if self.lost is not None:
                 self.lost = np.repeat(self.lost, parts)
             self.content.divide(parts)
+            if self.products is not None:
+                self.products.held.divide(parts)
         return size
 
     def part(self, values: NDArray[Any], place: Geometry) -> NDArray[Any]:
@@ -535,28 +539,44 @@ class Memory:
 class Contents:
     """What each location of a tensor holds, as a number; cheap while it is the same for all."""
 
-    __slots__ = ("every", "memory", "numbers")
+    __slots__ = ("every", "memory", "numbers", "type")
 
-    def __init__(self, memory: Memory | None) -> None:
+    def __init__(self, memory: Memory | None, type: type[np.integer[Any]] = np.int8) -> None:
         self.memory: Any = memory
         self.every: int | None = NOTHING
-        self.numbers: NDArray[np.int8] | None = None
+        self.numbers: NDArray[Any] | None = None
+        self.type = type
 
-    def at(self, place: Geometry | Gather) -> int | NDArray[np.int8]:
+    def at(self, place: Geometry | Gather) -> int | NDArray[Any]:
         """What the elements of a view hold; one number where it is the same for all."""
         if self.numbers is None:
             assert self.every is not None
             return self.every
-        self.memory.divide(place.dtype)
-        numbers: NDArray[np.int8]
-        if isinstance(place, Geometry):
-            numbers = self.memory.part(self.numbers, place)
-        else:
-            numbers = np.stack([self.numbers[e] for e in self._entries(place)], -1)
+        numbers = self._parts(place)
         first = int(numbers.flat[0]) if numbers.size else NOTHING
         if bool((numbers == first).all()):
             return first
         return numbers if numbers.ndim == len(place.shape) else numbers.max(-1)
+
+    def counted(self, place: Geometry | Gather) -> dict[int, int]:
+        """What the elements of a view hold, each with the number of bytes that do."""
+        mask = place.mask if isinstance(place, Gather) else None
+        if self.numbers is None:
+            assert self.every is not None
+            count = prod(place.shape) if mask is None else int(mask.sum())
+            return {self.every: count * NUMPY[place.dtype].itemsize}
+        parts = self._parts(place)
+        held, counts = np.unique(parts if mask is None else parts[mask], return_counts=True)
+        size: int = self.memory.unit
+        return {int(each): int(count) * size for each, count in zip(held, counts, strict=True)}
+
+    def _parts(self, place: Geometry | Gather) -> NDArray[Any]:
+        assert self.numbers is not None
+        self.memory.divide(place.dtype)
+        if isinstance(place, Geometry):
+            found: NDArray[Any] = self.memory.part(self.numbers, place)
+            return found
+        return np.stack([self.numbers[e] for e in self._entries(place)], -1)
 
     def divide(self, parts: int) -> None:
         """Elements have so many entries from now on."""
@@ -571,26 +591,27 @@ class Contents:
         if place is whole or place == whole:
             self.every, self.numbers = number, None
         else:
-            self._change(place, lambda numbers: number)
+            self.change(place, lambda numbers: number)
 
     def use(self, place: Geometry | Gather) -> None:
         """The sums there are read."""
         if self.every == SUM:
             self.put(place, USED)
         elif self.every is None:
-            self._change(place, lambda numbers: np.where(numbers == SUM, USED, numbers))
+            self.change(place, lambda numbers: np.where(numbers == SUM, USED, numbers))
 
     def add(self, place: Geometry | Gather) -> None:
         """A multiplication goes on with the sums there, or begins them."""
         if self.every is None:
-            self._change(place, lambda numbers: np.maximum(numbers, SUM))
+            self.change(place, lambda numbers: np.maximum(numbers, SUM))
         elif self.every < SUM:
             self.put(place, SUM)
 
-    def _change(self, place: Geometry | Gather, change: Callable[[Any], Any]) -> None:
+    def change(self, place: Geometry | Gather, change: Callable[[Any], Any]) -> None:
+        """What the elements of a view hold becomes something else."""
         self.memory.divide(place.dtype)
         if self.numbers is None:
-            self.numbers = np.full(self.memory.entries, self.every, np.int8)
+            self.numbers = np.full(self.memory.entries, self.every, self.type)
             self.every = None
         if isinstance(place, Geometry):
             part = self.memory.part(self.numbers, place)

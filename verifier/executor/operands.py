@@ -25,6 +25,7 @@ from verifier.executor.memory import (
     Memory,
 )
 from verifier.executor.offsets import present
+from verifier.executor.products import Products
 from verifier.executor.regions import Gather, Geometry, positions_of
 from verifier.executor.semantics.casts import NUMPY
 from verifier.hardware import dtypes as dt
@@ -469,6 +470,8 @@ def perform(machine: ConcreteMachine, steps: Steps, bounds: dict[str, Bound]) ->
     for role in steps.consumed:
         found = bounds[role]
         found.memory.content.use(found.place)
+        if found.memory.products is not None:
+            found.memory.products.read(found.place)
     if steps.waits:
         _wait(machine, steps, bounds)
     _compute(machine, steps, bounds)
@@ -677,20 +680,17 @@ def _check_sum(machine: ConcreteMachine, steps: Steps, found: Bound) -> None:
 
 
 def _check_lost(machine: ConcreteMachine, steps: Steps, found: Bound) -> None:
-    """What a write into PSUM overwrites: a whole product that nothing has read."""
-    memory, place = found.memory, found.place
-    if memory.product is None or not steps.resets or not isinstance(place, Geometry):
-        return
-    made, of = memory.product
-    held = memory.content.at(place)
-    if isinstance(held, int) and held == SUM and place in (of, memory.template.whole):
-        machine.meet(Overwritten(made, memory.storage, steps.operation.span))
+    """What a write into PSUM overwrites: the last of products that nothing has read."""
+    products = found.memory.products
+    for made in products.overwritten(found.place) if products is not None and steps.resets else ():
+        machine.meet(Overwritten(made, found.memory.storage, steps.operation.span))
 
 
 def _started(found: Bound, steps: Steps) -> None:
     memory = found.memory
     if steps.tensor:
-        memory.product = (steps.operation, found.place)
+        memory.products = memory.products or Products(memory)
+        memory.products.made(steps.operation, found.place)
     if not steps.tensor:
         memory.writer = steps.operation.name.rpartition(".")[2]
         memory.content.put(found.place, steps.holds)

@@ -125,8 +125,8 @@ class Added(Struct, frozen=True):
 
 
 class Overwritten(Struct, frozen=True):
-    """What a multiplication of ``operation`` has made is gone, and nothing has read any of it: all
-    of it is overwritten, at ``span``, by something else."""
+    """What a multiplication of ``operation`` has made is gone, and nothing has read any of it: the
+    last of it is overwritten, at ``span``, by something else."""
 
     operation: Operation
     storage: Storage
