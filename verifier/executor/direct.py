@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from verifier.executor.contents import SUM
 from verifier.executor.flow import Direct
 from verifier.executor.footprints import copied
-from verifier.executor.memory import SUM, Bound
+from verifier.executor.memory import Bound
 from verifier.executor.regions import Geometry
 from verifier.executor.semantics.casts import F32, up
 from verifier.hardware.capabilities import Capability

@@ -15,8 +15,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from msgspec import Struct, field
 
+from verifier.executor.contents import SUM
 from verifier.executor.footprints import Lost, Mask, Part, Route, routes_of, written_part
-from verifier.executor.memory import SUM, Bound, Memory
+from verifier.executor.memory import Bound, Memory
 from verifier.executor.reasons import Reasons
 from verifier.executor.regions import Gather, Geometry
 from verifier.hardware.memories import Buffer

@@ -11,19 +11,11 @@ from numpy.typing import NDArray
 
 from verifier.executor import places
 from verifier.executor.access import NotConcreteError, locate, truth
+from verifier.executor.contents import CONTENTS, NOTHING, PART, SUM, USED
 from verifier.executor.findings import UnsupportedError
 from verifier.executor.flow import Flow, Steps
 from verifier.executor.footprints import Lost
-from verifier.executor.memory import (
-    CONTENTS,
-    NOTHING,
-    PART,
-    SUM,
-    USED,
-    Bound,
-    ConcreteStorage,
-    Memory,
-)
+from verifier.executor.memory import Bound, ConcreteStorage, Memory
 from verifier.executor.offsets import present
 from verifier.executor.products import Products
 from verifier.executor.regions import Gather, Geometry, positions_of

@@ -14,7 +14,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from verifier.executor.memory import Contents, Memory
+from verifier.executor.contents import Contents
 from verifier.executor.regions import Gather, Geometry
 from verifier.symbolic.trace import Operation
 
@@ -34,7 +34,7 @@ class Products:
 
     __slots__ = ("_next", "_products", "_sets", "held")
 
-    def __init__(self, memory: Memory) -> None:
+    def __init__(self, memory: Any) -> None:
         self.held = Contents(memory, np.int32)
         self._sets: dict[int, tuple[int, ...]] = {}
         self._products: dict[int, _Product] = {}
