@@ -184,6 +184,8 @@ class Flow:
                 self._carry(route.to, moved, _leaves(self._bounds[route.to].memory))
             elif route.part.sure or whole:
                 self._follow(role, route, part, whole)
+            elif (taken := self._taken(role, route, part)) is not None:
+                self._carry(route.to, taken, _leaves(self._bounds[route.to].memory))
 
     def keep(self, role: str, begun: bool) -> None:
         """A sum is gone on with; ``begun``: it says itself where it begins."""
@@ -240,6 +242,20 @@ class Flow:
             if not self._postponed(found, origin):
                 lost = np.where(new, self._origins.number(origin), lost)
         return lost.astype(np.int32)
+
+    def _taken(self, role: str, route: Route, part: Lost) -> Lost | None:
+        """What of a part is taken that the data say: where the result is another one without it;
+        None: that cannot be told."""
+        if route.index is None or route.folded or route.to not in self._bounds:
+            return None
+        part = part.astype(np.int32)
+        found = [self._moves(role, given, route.to) for given in (part, np.zeros_like(part))]
+        if found[0] is None or found[1] is None:
+            return None
+        shape = self._bounds[route.to].place.shape
+        there = np.broadcast_to(route.through_windows(part)[route.index], shape)
+        lost: Lost = np.where((found[0] != found[1]).reshape(shape), there, 0).astype(np.int32)
+        return lost
 
     def _follow(self, role: str, route: Route, part: Lost, whole: bool) -> None:
         if not route.to:

@@ -217,7 +217,7 @@ class Operands:
 class _Moved(Operands):
     """Operands of which one has numbers instead of its elements, and nothing is written."""
 
-    __slots__ = ("found", "numbers", "role")
+    __slots__ = ("found", "numbers", "own", "role")
 
     def __init__(
         self,
@@ -231,6 +231,12 @@ class _Moved(Operands):
         self.role = role
         self.numbers = numbers
         self.found: dict[str, Array] = {}
+        held = machine.state.items()  # registers stay as they are
+        self.own = {k: v.copy() if isinstance(v, np.ndarray) else v for k, v in held}
+
+    @property
+    def state(self) -> dict[object, object]:
+        return self.own
 
     def read_raw(self, role: str) -> Array:
         return self.numbers if role == self.role else super().read_raw(role)
