@@ -6,16 +6,16 @@ from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
 
-from rules.memory.order import barriers, exchanges
+from rules.memory.exchanges import all_answer, answered
+from rules.memory.order import barriers
 from rules.memory.passes import Passes
 from verifier.hardware.catalogue import Hardware
 from verifier.rulebase import Monitor, On, Rule, Whose, register
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.checks import Check, Note
-from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.expr import Bool
 from verifier.symbolic.memory.events import Awaited, Unanswered
-from verifier.symbolic.memory.lives import exclusive
 from verifier.symbolic.tensors import Loop
 from verifier.symbolic.trace import Operation, Trace
 
@@ -23,87 +23,17 @@ from verifier.symbolic.trace import Operation, Trace
 def divergence(trace: Trace, target: Hardware) -> Iterable[Check]:
     """Per barrier: no instance that comes to it goes through more of them than another one does.
 
-    Per exchange: the core that it receives from comes to it, too, and sends to it.
+    Per exchange: the core that it receives from sends to it as often, and the same shape.
     """
     yield from _as_often(trace)
-    if len(trace.grid) == 1:
-        meetings = exchanges(trace)
-        for exchange in meetings:
-            yield from _answered(exchange, meetings, trace.grid[0])
-
-
-def _answered(exchange: Operation, meetings: tuple[Operation, ...], grid: Loop) -> Iterator[Check]:
-    """The core that an exchange receives from takes part in it, and sends to this one."""
-    source = exchange.value("recv_from_rank")
-    if not isinstance(source, Expr):
-        return
-    there = E.Substitution({grid.symbol: source})
-    uneven = [
-        E.eq(there.expr(loop.trips), loop.trips)
-        for loop in exchange.loops
-        if loop is not grid and grid.symbol in loop.trips.free()
-    ]
-    partners = [op for op in meetings if op is exchange or exclusive(exchange.path, op.path)]
-    sent = (_sent(there, exchange, op, grid.index) for op in partners)
-    predicate = E.and_(E.or_(*sent), *uneven)
-    if predicate is E.TRUE:
-        return
-    one, another = (E.fresh(role, 0, None, E.Origin.POINT) for role in _ROLES)
-    ranks = [fact for rank in (source, grid.index) for fact in (E.ge(rank, 0), E.le(rank, 1))]
-    found = _all_answer(exchange.span)
-    yield replace(
-        found,
-        predicate=predicate,
-        given=(
-            *ranks,
-            grid.within,
-            there.bool(grid.within),
-            E.eq(one, grid.index),
-            E.eq(another, source),
-        ),
-        values=tuple(zip(_ROLES, (one, another), strict=True)),
-        notes=(Note(grid.span, "the program index"),),
-        path=exchange.path,
-        order=exchange.order,
-    )
-
-
-_ROLES = ("core that waits", "core that it waits for")
-
-
-def _sent(there: E.Substitution, exchange: Operation, other: Operation, here: Expr) -> Bool:
-    """That the other core comes to ``other``, which sends what ``exchange`` receives."""
-    facts = [_comes_to(there, other)]
-    for role, mine in (("send_to_rank", here), ("pipe_id", exchange.value("pipe_id"))):
-        theirs = other.value(role)
-        if isinstance(theirs, Expr) and isinstance(mine, Expr):
-            facts.append(E.eq(there.expr(theirs), mine))
-    sent, own = other.view("src"), exchange.view("src")
-    if sent is not None and own is not None:  # that `dst` is of this shape is a rule of its own
-        facts.append(E.eq(there.expr(sent.partitions), own.partitions))
-        facts.append(E.eq(there.expr(sent.free), own.free))
-    return E.and_(*facts)
-
-
-def _all_answer(span: Span) -> Check:
-    """What a core waits for in an exchange is sent."""
-    return Check(
-        predicate=E.FALSE,
-        span=span,
-        text="the core received from sends a tile of this shape to this core, on the same pipe",
-        message="the other core does not answer the exchange: this one waits for ever",
-        facts=("NKI-SRV02", "NKI-SRV04"),
-        help=(
-            "let both cores call it as often, with each other's rank, one pipe_id and one shape",
-        ),
-    )
+    yield from answered(trace)
 
 
 def _as_often(trace: Trace) -> Iterator[Check]:
     """All instances go through the same number of barriers."""
     passes = Passes(trace.grid)
     uneven = [barrier for barrier in barriers(trace) if passes.uneven(barrier)]
-    counts = [passes.count(barrier) for barrier in uneven]
+    counts = [passes.count(barrier.path, barrier.loops) for barrier in uneven]
     known = [count for count in counts if count is not None]
     exact = passes.exact and len(known) == len(counts)
     table = {
@@ -120,7 +50,7 @@ def _as_often(trace: Trace) -> Iterator[Check]:
         if len(known) < len(counts):
             beside = [op for op in uneven if op.loops == barrier.loops]
             predicate = _in_each_iteration(beside, there, passes.own)
-            certain = passes.one_way(beside)
+            certain = passes.one_way([(op.path, op.loops) for op in beside])
         if predicate is E.TRUE:
             continue
         found = _check(trace, barrier, predicate, trace.grid, there)
@@ -139,10 +69,6 @@ def _in_each_iteration(beside: list[Operation], there: E.Substitution, own: set[
     trips = (loop.trips for loop in beside[0].loops if not own.isdisjoint(loop.trips.free()))
     same = (E.eq(there.expr(count), count) for count in trips)
     return E.and_(E.ge(there.expr(total), total), *same)
-
-
-def _comes_to(there: E.Substitution, barrier: Operation) -> Bool:
-    return E.and_(*(there.bool(fact) for fact in barrier.path))
 
 
 def _check(
@@ -193,7 +119,7 @@ def never_come(event: Awaited, target: Hardware) -> Iterator[Check]:
 
 def never_sent(event: Unanswered, target: Hardware) -> Iterator[Check]:
     """An exchange of a run in which nothing that fits is ever sent."""
-    yield _all_answer(event.span)
+    yield all_answer(event.span)
 
 
 _MEET = """\

@@ -105,17 +105,23 @@ class Barriers(Struct, frozen=True):
         if any(symbols & set(term.free()) for term in terms):
             return None
         there = [loop for loop in access.loops if loop not in self.grid]
-        shared = common_loops(around, there)
-        times = E.const(1)
-        for loop in around[shared:]:
-            times = times * loop.trips
-        before = E.const(0)
-        for loop in around[:shared]:
-            before = before * loop.trips + loop.index
-        before = before * times
-        if barrier.order < access.order:
-            before = before + times
+        before = times_before(around, barrier.order < access.order, there)
         return E.ite(E.and_(*barrier.path), before, 0)
+
+
+def times_before(around: Sequence[Loop], earlier: bool, there: Sequence[Loop]) -> Expr:
+    """How often something in all rounds of loops has happened when one comes to another place.
+
+    ``there``: the loops around the other place; ``earlier``: it is the later one in the text.
+    """
+    shared = common_loops(around, there)
+    times = E.const(1)
+    for loop in around[shared:]:
+        times = times * loop.trips
+    before = E.const(0)
+    for loop in around[:shared]:
+        before = before * loop.trips + loop.index
+    return before * times + (times if earlier else 0)
 
 
 def barriers(trace: Trace) -> tuple[Operation, ...]:

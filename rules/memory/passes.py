@@ -17,9 +17,13 @@ _MOST: Final = 200
 
 
 class Passes(Struct):
-    """Counts barriers of instances whose indices are those of the loops ``grid``."""
+    """Counts barriers of instances whose indices are those of the loops ``grid``.
+
+    ``also``: what else is another number for each of them.
+    """
 
     grid: tuple[Loop, ...]
+    also: frozenset[E.Sym] = frozenset()
     #: by loops and conditions that are the same for all instances: how often they hold
     shared: dict[tuple[object, ...], Expr] = field(default_factory=dict)
     #: whether there are others, whose number is known
@@ -27,41 +31,40 @@ class Passes(Struct):
 
     @property
     def own(self) -> set[E.Sym]:
-        return {loop.symbol for loop in self.grid}
+        return {loop.symbol for loop in self.grid} | self.also
 
     def uneven(self, barrier: Operation) -> bool:
         """Whether how often instances come to it may depend on their index."""
         terms: list[Expr | Bool] = [*barrier.path, *(loop.trips for loop in barrier.loops)]
         return any(not self.own.isdisjoint(term.free()) for term in terms)
 
-    def count(self, barrier: Operation) -> Expr | None:
-        """How often an instance comes to a barrier; None if that cannot be told."""
-        loops = [loop for loop in barrier.loops if loop not in self.grid]
-        mine = [fact for fact in barrier.path if not self.own.isdisjoint(fact.free())]
-        others = [fact for fact in barrier.path if fact not in mine]
+    def count(self, path: Sequence[Bool], around: Sequence[Loop]) -> Expr | None:
+        """How often an instance comes to what is on a path, in loops; None: that cannot be told."""
+        loops = [loop for loop in around if loop not in self.grid]
+        mine = [fact for fact in path if not self.own.isdisjoint(fact.free())]
+        others = [fact for fact in path if fact not in mine]
         turns = {loop.symbol for loop in loops}
         apart = not any(turns & set(fact.free()) for fact in mine)
         common: list[Expr | Bool] = [*others, *(loop.trips for loop in loops)]
-        if apart and all(self.own.isdisjoint(term.free()) for term in common):
-            if not any(turns & set(term.free()) for term in common):
-                self.counted = True
-                return _sum(list(barrier.path), loops, _MOST)
+        same = apart and all(self.own.isdisjoint(term.free()) for term in common)
+        known = _sum(path, loops, 1 if same else _MOST)
+        if known is None and same:
             key = (*map(id, loops), None, *map(id, others))
             times = self.shared.setdefault(key, E.fresh("times", 1, None, E.Origin.POINT))
             return E.ite(E.and_(*mine), times, 0)
         self.counted = True
-        return _sum(list(barrier.path), loops, _MOST)
+        return known
 
-    def one_way(self, beside: Sequence[Operation]) -> bool:
+    def one_way(self, paths: Sequence[tuple[Sequence[Bool], Sequence[Loop]]]) -> bool:
         """Whether what one iteration has too few of, no other one makes up for.
 
         So it is taken to be where conditions are bounds, which do not turn from one to the next.
         """
-        turns = {loop.symbol for op in beside for loop in op.loops} - self.own
+        turns = {loop.symbol for _, loops in paths for loop in loops} - self.own
         return all(
             fact.kind is E.BoolKind.LE
-            for barrier in beside
-            for fact in barrier.path
+            for path, _ in paths
+            for fact in path
             if not self.own.isdisjoint(fact.free()) and turns & set(fact.free())
         )
 

@@ -125,7 +125,19 @@ def _sent(to: str = "1 - core", source: str = "1 - core", pipe: str = "0", part:
     )
 
 
-_SENT = _sent()
+def _half(other: str) -> str:
+    return _sent(other, other, part="[:, 0:20]")
+
+
+def _apart(first: list[str], second: list[str]) -> str:
+    """What core 0 does, and core 1."""
+    lines = ["if core == 0:", *(f"    {line}" for line in first), "else:"]
+    return "\n".join(f"    {line}" for line in (*lines, *(f"    {line}" for line in second)))
+
+
+_SENT, _ONE, _TWO = _sent(), _sent("1", "1"), _sent("0", "0")
+#: three pipes, one after the other
+_ROUNDS = [["for i in range(3):", f"    {_sent(to, to, 'i')}"] for to in "10"]
 
 
 @pytest.mark.parametrize(
@@ -149,6 +161,20 @@ _SENT = _sent()
         (
             f"    if core == 0:\n        {_SENT}\n    else:\n        {_sent(pipe='1')}",
             [2, 4],
+        ),
+        (_apart([_ONE], [_TWO, _TWO]), [5]),
+        (_apart([_ONE, _ONE], [_TWO, _TWO]), []),
+        (_apart(["for i in range(2):", f"    {_ONE}"], ["for i in range(3):", f"    {_TWO}"]), [6]),
+        (_apart(["for i in range(n):", f"    {_ONE}"], ["for i in range(n):", f"    {_TWO}"]), []),
+        (_apart(_ROUNDS[0], _ROUNDS[1]), []),
+        (_apart(_ROUNDS[0], [_TWO, _sent("0", "0", "1"), _sent("0", "0", "2")]), []),
+        (_apart(_ROUNDS[0], [_TWO, _sent("0", "0", "1"), _sent("0", "0", "3")]), [3, 7]),
+        (_apart([_ONE, _half("1")], [_TWO, _half("0")]), []),
+        (_apart([_ONE, _half("1")], [_half("0"), _TWO]), [2, 3, 5, 6]),
+        (
+            f"    for i in range(n):\n        if core == 0:\n            {_ONE}\n        else:\n"
+            f"            {_TWO}\n            if i == 1:\n                {_TWO}",
+            [5],
         ),
     ],
 )
