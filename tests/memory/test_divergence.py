@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from verifier.engine import analyze_source
+from verifier.executor import simulate
+from verifier.executor.machine import Options
+from verifier.executor.running import Shaped
 
 _PPL = """\
 import ppl
@@ -198,3 +203,19 @@ def test_a_dst_of_another_shape_is_no_exchange_without_an_answer() -> None:
     found = analyze_source(_NKI.format(body), target="trn2").diagnostics
     rules = {d.rule for d in found if d.severity == "error"}
     assert "sendrecv" in rules and "core-barrier-divergence" not in rules
+
+
+@pytest.mark.parametrize(("last", "waits"), [("0", False), ("1", True)])
+def test_pipes_do_not_wait_for_each_other(tmp_path: Path, last: str, waits: bool) -> None:
+    body = _apart([_ONE, _sent("1", "1", "1")], [_sent("0", "0", "1"), _sent("0", "0", last)])
+    path = tmp_path / "kernel.py"
+    path.write_text(_EXCHANGE.format(body), encoding="utf-8")
+    (kernel,) = analyze_source(path.read_text(encoding="utf-8"), target="trn2").kernels
+    assert kernel.status == ("violated" if waits else "verified")
+    made = simulate(f"{path}::swap", "trn2", None)
+    options = Options(shapes_only=True)
+    run = type(made)(made.kernel, made.target, made.api_version, options, (2,))
+    outcome = run.outcome(x=Shaped("float32", (2, 48, 40)), n=3)
+    found = {d.rule for d in outcome.diagnostics}
+    assert found == ({"core-barrier-divergence"} if waits else set())
+    assert waits or "in other orders" in str(outcome.ended)

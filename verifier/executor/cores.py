@@ -30,6 +30,10 @@ class _StoppedError(BaseException):
     """Raised in an instance that stands still when the run is over."""
 
 
+class _StuckError(Exception):
+    """Two cores wait for each other."""
+
+
 class Core:
     """One instance: its thread, what belongs to it while others run, and how it ended."""
 
@@ -136,6 +140,8 @@ class Cores:
             for number, program in enumerate(programs)
         ]
         self._sent: dict[tuple[int, int, object], deque[Any]] = {}
+        #: what a core has gone on without, as the other one waits on another pipe: that may come
+        self._open: list[tuple[tuple[int, int, object], Span]] = []
         self._current = 0
         #: messages sent and received so far: whether anything moves on
         self._count = 0
@@ -144,7 +150,8 @@ class Cores:
         """Run all of them to their ends; what they return.
 
         Raises:
-            UnsupportedError: all of those left wait for each other.
+            UnsupportedError: all of those left wait for each other, or have gone on without what
+                came on one pipe as they waited on another.
         """
         try:
             for number, core in enumerate(self._cores):
@@ -153,10 +160,24 @@ class Cores:
                     core.run()
                 while not core.done:
                     self._let_run(number)
+            self._settle()
         finally:
             for core in self._cores:
                 core.stop()
         return [core.result for core in self._cores]
+
+    def _settle(self) -> None:
+        """What cores have gone on without, as pipes do not wait for each other.
+
+        Raises:
+            UnsupportedError: it has come, and there were other numbers in its place.
+        """
+        for key, span in self._open:
+            if not self._sent.get(key):
+                self._cores[key[1]].machine.meet(Unanswered(span))
+            else:
+                self._sent[key].popleft()
+                raise UnsupportedError("cores come to exchanges on several pipes in other orders")
 
     def _let_run(self, number: int) -> None:
         """Let another instance go on; it has to come further than it was.
@@ -217,7 +238,11 @@ class Cores:
             raise UnsupportedError(f"core {own} exchanges with a core that the launch has not")
         self._sent.setdefault((own, to, pipe), deque()).append(array)
         self._count += 1
-        found = self._received(source, own, pipe)
+        try:
+            found = self._received(source, own, pipe)
+        except _StuckError:
+            self._open.append(((source, own, pipe), span))
+            return array
         self._count += 1
         if found is None or found.size != array.size or found.shape[:1] != array.shape[:1]:
             self._cores[own].machine.meet(Unanswered(span))
@@ -225,7 +250,11 @@ class Cores:
         return found
 
     def _received(self, source: int, own: int, pipe: object) -> Any:
-        """What another core sends; None if it never does."""
+        """What another core sends; None if it never does.
+
+        Raises:
+            _StuckError: that waits for something itself, and may send it later.
+        """
         core, other = self._cores[own], self._cores[source]
         while True:
             waiting = self._sent.get((source, own, pipe))
@@ -236,4 +265,4 @@ class Cores:
             if not core.inline:
                 core.pause()
             elif not self._moves(source):
-                return None
+                raise _StuckError
