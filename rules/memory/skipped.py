@@ -42,8 +42,8 @@ def skipped_parts(trace: Trace, target: Target) -> Iterable[Check]:
     of its own each time is a copy of a part, and may be meant. Nor is a part that begins or ends
     where a parameter says, or more than a step of the loop away from the beginning or end.
     """
-    if trace.completes and trace.generation.states_inputs:
-        asked = partial(_adds_up, trace), partial(_goes_on, trace)
+    if trace.completes:
+        asked = partial(_adds_up, trace), partial(_goes_on, trace), partial(_is_stated, trace)
         yield from unread_parts(index(trace).storages, trace, *asked)
 
 
@@ -52,11 +52,13 @@ def unread_parts(
     trace: Trace,
     adds_up: Callable[[Loop], bool],
     goes_on: Callable[[Loop], bool],
+    stated: Callable[[Uses, Expr], bool] = lambda uses, extent: True,
 ) -> Iterator[Check]:
     """As :func:`skipped_parts`, of what is read as parts of these tensors.
 
     ``adds_up``: whether all iterations of a loop write to the same places, as long as these may be;
-    ``goes_on``: and something in it reads what it has written there.
+    ``goes_on``: and something in it reads what it has written there. ``stated``: the kernel says
+    how long a dimension is.
     """
     sizes = numbers_of(trace)
     for uses in storages:
@@ -67,8 +69,20 @@ def unread_parts(
         if not frame or not alike or uses.writes:
             continue
         for dimension, extent in enumerate(frame):
+            if not stated(uses, extent):
+                continue
             along = Along([line(read, dimension) for read in uses.reads], extent, sizes)
             yield from _along(uses, dimension, along, adds_up, goes_on)
+
+
+def _is_stated(trace: Trace, uses: Uses, extent: Expr) -> bool:
+    """Whether a kernel says how long a dimension is: a number, or what it makes of its arguments.
+
+    A size that is only asked for may be that of more than it means to use, as of a sample.
+    """
+    if trace.generation.states_inputs or E.Substitution(numbers_of(trace)).expr(extent).is_const:
+        return True
+    return extent.as_atom() is None and any(extent is size for size in uses.storage.shape)
 
 
 def _along(
@@ -82,7 +96,8 @@ def _along(
     for read, flat in zip(uses.reads, along.lines, strict=True):
         walking = walks(flat)
         adding = [loop for loop in walking if adds_up(loop)]
-        between = _gaps(flat, walking, adding, along.extent) if adding else ()
+        extent = E.Substitution(along.numbers).expr(along.extent)
+        between = _gaps(flat, walking, adding, extent) if adding else ()
         found = [(gap, adding[0]) for gap in between]
         for loop in filter(goes_on, filter(adds_up, read.loops)):
             found += ((gap, loop) for gap in _standing(read, flat, loop, along.extent))
@@ -261,8 +276,8 @@ register(
         reason=(
             "A sum that begins with the second block, ends before the last one or takes every "
             "other block is complete and wrong. Loops that copy a part to places of its own are "
-            "not judged, nor what begins or ends where a parameter says, nor kernels that do not "
-            "say themselves how large their inputs are."
+            "not judged, nor what begins or ends where a parameter says, nor inputs of which "
+            "neither the kernel nor its contract says how large they are."
         ),
         facts=("NKI-X11",),
         on=On.TRACE,
