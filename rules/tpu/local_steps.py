@@ -6,11 +6,10 @@ from collections.abc import Iterable, Sequence
 
 from rules.tpu.parts import Event, Follower, in_sections
 from rules.tpu.rounds import Rounded
-from rules.tpu.steps import Step
+from rules.tpu.steps import Step, said
 from verifier.hardware.chips import Chip
-from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool
-from verifier.symbolic.lanes import LocalTensor
+from verifier.symbolic.lanes import LocalTensor, SystemTensor
 
 
 class LocalSteps(Follower):
@@ -25,9 +24,9 @@ class LocalSteps(Follower):
         return [self._placed(event, section) for event, section in in_sections(events)]
 
     def _placed(self, event: Event, section: int | None) -> Step[LocalTensor]:
-        part: tuple[E.Expr, ...] = ()
+        part: tuple[object, ...] = ()
         for tensor in event.system(writes=False):
-            part = (*part, tensor.address.offset, *tensor.shape, *tensor.strides)
+            part += _where(tensor)
         return Step(
             operation=event.operation,
             round=event.round,
@@ -36,8 +35,19 @@ class LocalSteps(Follower):
             reads=tuple(tensor for _, tensor in event.local(writes=False)),
             writes=tuple(tensor for _, tensor in event.local(writes=True)),
             part=part,
+            said=said(event.operation, event.here),
+            stored=tuple(_where(tensor) for tensor in event.system(writes=True)),
             section=section,
         )
+
+
+def _where(tensor: SystemTensor) -> tuple[object, ...]:
+    return (
+        id(tensor.address.storage),
+        tensor.address.offset,
+        *tensor.shape,
+        *tensor.strides,
+    )
 
 
 __all__ = ["LocalSteps"]

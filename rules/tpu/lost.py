@@ -1,76 +1,112 @@
-"""Results in local memory that are overwritten before anything has read them.
-
-A result that nobody reads is no fault by itself: a loop may make one more than it needs, and what
-is made in every round may be wanted in the last one only. It is one where the place is taken for
-something else by the schedule, whenever there is a next step: in the same iteration by what is done
-under no other condition, or in a later one of the loop by what is done in all of its iterations
-from some on, or up to some. What reads the place then finds what was not meant for it.
-
-Where only some results of an operation are lost, that may be meant in many ways. It is a fault if
-of the parts that a pipeline takes from an input to an output one goes another way than the others
-(:mod:`rules.tpu.rounds`).
-"""
+"""Results in local memory, and what was loaded there, of which nothing comes to what is stored
+(:mod:`rules.tpu.losses`), and parts of inputs that a pipeline takes another way than the others
+(:mod:`rules.tpu.rounds`)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from msgspec.structs import replace
-
-from rules.tpu import flow, rounds
+from rules.tpu import flow, kit, rounds
 from rules.tpu.examples import pair
+from rules.tpu.flow import Use
+from rules.tpu.kit import function, words
+from rules.tpu.local_steps import LocalSteps
+from rules.tpu.losses import losses, losses_in_run
 from rules.tpu.results import Results
-from rules.tpu.unused import unused
 from verifier.dialects.names import OKK
 from verifier.hardware.chips import Chip
 from verifier.rulebase import Monitor, On, Rule, register
 from verifier.symbolic import expr as E
 from verifier.symbolic.checks import Check
+from verifier.symbolic.lanes import LocalTensor, SystemTensor
 from verifier.symbolic.memory.events import Stretch
-from verifier.symbolic.trace import Trace
+from verifier.symbolic.trace import Operation, Trace
 
 
 def lost_results(trace: Trace, chip: Chip) -> Iterable[Check]:
-    """One check per place that makes a result, if all that it makes is lost."""
+    """One check per place that makes results, and one per loop in which parts go astray."""
     if trace.unmodelled:  # it may read any of them
         return
-    results = Results(trace, chip)
-    by_place: dict[object, list[Check | None]] = {}
-    # what would have been read after an error is open
-    for_nothing = list(unused(trace, results)) if trace.completes and not trace.dies else []
-    never = {check.span for check in for_nothing if check.predicate is E.FALSE}
-    for write in results.made:
-        again = not write.loops
-        by_place.setdefault(write.span, []).append(next(results.lost(write, again=again), None))
-    for found in by_place.values():
-        # where one of several rounds or calls makes something that is used, the others may be
-        # idle; not those that the next one fills again, up to the last
-        lost = [check for check in found if check is not None]
-        if len(lost) == len(found) or (found[:-1] == lost and all(map(_by_itself, lost))):
-            # (not when the next round overwrites what is for nothing in each)
-            yield from (c for c in lost if c.predicate is E.FALSE or c.span not in never)
-    yield from for_nothing
+    if trace.completes and not trace.dies:  # what would have been read after the error is open
+        yield from _unused(trace, chip)
     yield from rounds.astray(trace, chip)
 
 
-def _by_itself(check: Check) -> bool:
-    """Whether the very call overwrites what it has made."""
-    return check.notes[0].span == check.span
-
-
 def lost_in_run(event: Stretch, chip: Chip) -> Iterator[Check]:
-    """As :func:`lost_results`, of each result of a run that is overwritten shortly after."""
-    trace = event.trace
-    if event.cut:
-        trace = replace(trace, operations=flow.from_whole_sections(trace))
-    results = Results(trace, chip)
-    for write in results.made:
-        for check in results.lost(write, again=True):
-            if check.order is not None and check.order >= event.since:
-                yield check
+    """As :func:`lost_results`, of a run that is not too long."""
     if event.ended and not event.cut:
-        yield from unused(event.trace, results, run=True)
+        yield from _unused(event.trace, chip, run=True)
         yield from rounds.astray_in_run(event.trace, chip)
+
+
+def _unused(trace: Trace, chip: Chip, *, run: bool = False) -> Iterator[Check]:
+    """One check per place that makes results of which nothing that is stored is made.
+
+    ``run``: the trace is one of a run.
+    """
+    operations, results = flow.in_order(trace), Results(trace, chip)
+    stores = {id(op) for op in operations if _is_seen(op)}
+    # (an operand may be loaded for calls that do not use it, as a bias; what takes something that
+    # was never written instead is told)
+    idle = any(map(kit.leaves_out, operations)) or not all(map(results.means, results.table.writes))
+    made = {id(write.operation): write for write in results.made}
+    spare = {
+        number
+        for number, write in made.items()
+        if kit.loaded(write.operation) is not None and (idle or _once_more(write, results.table))
+    }
+    if not any(map(_stores, operations)):  # that is told of the kernel
+        return
+    places = LocalSteps(chip, results.demands, stores)
+    lost = (
+        losses_in_run(operations, places, made.keys(), spare)
+        if run
+        else losses(operations, places, stores, made.keys(), results.demands, spare)
+    )
+    for loss in lost:
+        write = made[id(loss.lost)]
+        what = f"{words(write.touch.role)} of `{function(write.operation)}`"
+        by = None if loss.again is None else function(loss.again)
+        yield from loss.told(_told(write), what, by)
+
+
+def _once_more(write: Use, table: flow.Uses) -> bool:
+    """Whether a load that is done once brings what another one brings: what is loaded ahead may be
+    loaded again behind the last round."""
+    mine = kit.loaded(write.operation)
+    others = (kit.loaded(w.operation) for w in table.writes if w.operation is not write.operation)
+    return (
+        mine is not None
+        and all(E.le(loop.trips, 1) is E.TRUE for loop in write.loops)
+        and any(
+            other is not None and other.address.storage is mine.address.storage for other in others
+        )
+    )
+
+
+def _stores(op: Operation) -> bool:
+    return any(touch.writes and isinstance(touch.tensor, SystemTensor) for touch in op.touches)
+
+
+def _is_seen(op: Operation) -> bool:
+    """Whether others than the kernel may see something of an operation."""
+    return _stores(op) or not any(
+        touch.writes and isinstance(touch.tensor, LocalTensor) for touch in op.touches
+    )
+
+
+def _told(write: Use) -> Check:
+    what = f"{words(write.touch.role)} of `{function(write.operation)}`"
+    return Check(
+        predicate=E.FALSE,
+        span=write.span,
+        text=f"something that is stored is made of {what}",
+        message=f"nothing that is stored hangs on {what}",
+        facts=("OKK-X07", "ADR-11"),
+        help=("use the result, or leave the operation out",),
+        path=write.path,
+        order=write.order,
+    )
 
 
 _PAIR = pair(

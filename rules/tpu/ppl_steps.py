@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from rules.memory.cases import box_of, contains
 from rules.tpu.parts import Event
 from rules.tpu.rounds import Rounded
-from rules.tpu.steps import Step
+from rules.tpu.steps import Step, said
 from verifier.symbolic import expr as E
 from verifier.symbolic.memory.index import Access, index, tensor
 from verifier.symbolic.tensors import Axis, View
@@ -37,18 +37,20 @@ class ViewSteps:
             for read in self._reads.get(id(op), ())
             if E.and_(*_held(read, event, rounded)) is not E.FALSE
         ]
-        part: tuple[E.Expr, ...] = ()
+        writes = [_at(view, event, rounded) for _, view in op.writes]
+        part: tuple[object, ...] = ()
         for view in (view for view in reads if not view.storage.buffer.on_chip):
-            first = E.Substitution({axis.symbol: E.const(0) for axis in view.axes})
-            part = (*part, *map(first.expr, view.coords), *view.shape)
+            part += _where(view)
         return Step(
             operation=op,
             round=event.round,
             sure=event.sure,
             seen=id(op) in self._stores,
             reads=tuple(reads),
-            writes=tuple(_at(view, event, rounded) for _, view in op.writes),
+            writes=tuple(writes),
             part=part,
+            said=said(op, event.here),
+            stored=tuple(_where(view) for view in writes if not view.storage.buffer.on_chip),
         )
 
     def meet(self, one: View, other: View) -> bool:
@@ -72,6 +74,11 @@ class ViewSteps:
     def fills(self, one: View, other: View) -> bool:
         """Whether the first one surely has all elements of the other one."""
         return one.storage is other.storage and contains(one, other)
+
+
+def _where(view: View) -> tuple[object, ...]:
+    first = E.Substitution({axis.symbol: E.const(0) for axis in view.axes})
+    return id(view.storage), *map(first.expr, view.coords), *view.shape
 
 
 def _held(read: Access, event: Event, rounded: Rounded) -> list[E.Bool]:

@@ -38,6 +38,8 @@ _SIZES: Final = MOST_TURNS
 _MOST_EVENTS: Final = 3 * MOST_TURNS * MOST_TURNS
 #: rounds after which what is done in some of them only comes again, at most
 _LONGEST: Final = 4
+#: rounds of a loop beside the one that is looked at
+_FEW: Final = 2
 #: fewer numbers of rounds tell nothing of others
 _FEWEST: Final = _LONGEST + 1
 #: so many rounds of a loop of which the number is plain
@@ -59,14 +61,22 @@ class Size(Struct, frozen=True, eq=False):
         symbols: dict[E.Sym, Expr] = {}
         atoms: dict[E.Atom, Expr] = {}
         for size, number in {self: value, **(others or {})}.items():
-            atom = size.term.as_atom()
+            sign = 1 if size.term.as_atom() is not None else -1
+            atom = (size.term * sign).as_atom()
             if atom is not None and not isinstance(atom, E.Sym):
-                atoms[atom] = E.const(number)
+                atoms[atom] = E.const(number * sign)
             elif (symbol := size.symbol) is not None:
                 sign = size.term.coefficient(symbol)
                 rest = size.term - E.from_atom(symbol) * sign
                 symbols[symbol] = (number - rest) * sign
         return E.Substitution(symbols, atoms=atoms)
+
+    @property
+    def few(self) -> int:
+        """What to put in for two rounds, or for more if there are never so few."""
+        terms = (self.loop.trips - self.loop.trips.const).terms
+        times = abs(terms[0][1]) if len(terms) == 1 else 1
+        return max(_FEW, -((self.loop.trips.const - _FEW) // times))
 
     @property
     def symbol(self) -> E.Sym | None:
@@ -124,6 +134,9 @@ class Rounded(Struct, frozen=True, eq=False):
         return E.Substitution({}, atoms=found) if found else None
 
 
+AS_THEY_ARE: Final = Rounded(E.Substitution({}), E.Substitution({}))
+
+
 def sizes(operations: Sequence[Operation], *, plain: bool = False) -> Iterator[Size]:
     """The loops of which the number of rounds is one term and a number; ``plain``: or a number, or
     a sum that grows with a size."""
@@ -142,9 +155,10 @@ def sizes(operations: Sequence[Operation], *, plain: bool = False) -> Iterator[S
 
 
 def _several(term: Expr) -> Expr | None:
-    """What a term is several of."""
+    """What a term is several of, which grows as it does."""
     if len(term.terms) == 1 and len(term.terms[0][0]) == 1:
-        return E.from_atom(term.terms[0][0][0])
+        (atom,), times = term.terms[0]
+        return E.from_atom(atom) * (1 if times > 0 else -1)
     return None
 
 
@@ -175,7 +189,7 @@ class Unrolled:
         self,
         operations: Sequence[Operation],
         depth: int,
-        indices: Mapping[E.Sym, int],
+        indices: Mapping[E.Sym, Expr],
         at: int | None,
         put: Rounded | None,
         out: list[Event],
@@ -188,25 +202,24 @@ class Unrolled:
                     self._event(op, indices, at, put, out)
                 continue
             trips = loop.trips if put is None else put.put.expr(loop.trips)
-            trips = _indexed(indices).expr(trips)
+            trips = E.Substitution(indices).expr(trips)
             if not trips.is_const or trips.const > MOST_ROUNDS:
-                # (twice: the second time with what the first one has left)
-                out += (Event(op, op.touches, at, sure=False) for op in (*group, *group))
+                out += _any_rounds(group, depth, indices, at, put)
                 continue
             for n in range(trips.const):
-                inner = {**indices, loop.symbol: n}
+                inner = {**indices, loop.symbol: E.const(n)}
                 round_ = n if depth == self.depth else at
                 self._unroll(group, depth + 1, inner, round_, put, out)
 
     def _event(
         self,
         op: Operation,
-        indices: Mapping[E.Sym, int],
+        indices: Mapping[E.Sym, Expr],
         at: int | None,
         put: Rounded | None,
         out: list[Event],
     ) -> None:
-        here = _indexed(indices)
+        here = E.Substitution(indices)
         sure = True
         for fact in _path(op):
             holds = here.bool(fact) if put is None else here.bool(put.put.bool(fact))
@@ -220,12 +233,39 @@ class Unrolled:
         out.append(Event(op, touches if put is None else put.touches(touches), at, sure, here))
 
 
+def in_any_rounds(operations: Sequence[Operation]) -> Iterator[Event]:
+    """All operations, those of loops in two rounds that may be any two."""
+    for loop, group in by_loop(operations, 0):
+        if loop is None:
+            yield from (Event(op, op.touches, sure=not op.path) for op in group)
+        else:
+            yield from _any_rounds(group, 0, {}, None, None)
+
+
+def _any_rounds(
+    group: Sequence[Operation],
+    depth: int,
+    indices: Mapping[E.Sym, Expr],
+    at: int | None,
+    put: Rounded | None,
+) -> Iterator[Event]:
+    """Two rounds of a loop that may be any, and of those within: the second one finds what another
+    one has left."""
+    symbol = group[0].loops[depth].symbol
+    for _ in range(2):
+        inner = {**indices, symbol: E.fresh(symbol.name, 0, symbol.hi, E.Origin.LOOP)}
+        here = E.Substitution(inner)
+        for loop, ops in by_loop(group, depth + 1):
+            if loop is not None:
+                yield from _any_rounds(ops, depth + 1, inner, at, put)
+                continue
+            for op in ops:
+                touches = touches_at(op.touches, here)
+                yield Event(op, touches if put is None else put.touches(touches), at, False, here)
+
+
 def _path(op: Operation) -> list[Bool]:
     return [part for fact in op.path for part in conjuncts(fact)]
-
-
-def _indexed(indices: Mapping[E.Sym, int]) -> E.Substitution:
-    return E.Substitution({symbol: E.const(n) for symbol, n in indices.items()})
 
 
 def by_loop(

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import product
-from typing import Generic, Protocol, TypeVar
+from typing import Final, Generic, Protocol, TypeVar
 
 from msgspec import Struct
 
@@ -19,6 +19,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.trace import Operation
 
 PlaceT = TypeVar("PlaceT")
+_SAID: Final = (E.Expr, str, float, int, type(None))
 _PlaceT_contra = TypeVar("_PlaceT_contra", contravariant=True)
 
 
@@ -26,7 +27,9 @@ class Step(Struct, Generic[PlaceT], frozen=True, eq=False):
     """An operation that is done once.
 
     ``round``: of the loop that is looked at; None: it is not in it. ``sure``: it does happen.
-    ``seen``: others than the kernel see something of it. ``part``: what it loads; empty: nothing.
+    ``seen``: others than the kernel see something of it. ``part``: what it loads, the tensor first;
+    empty: nothing. ``stored``: the places off chip that it writes, the same way.
+    ``said``: its operands that are no tensors (:func:`said`).
     ``section``: the parallel section that it is in, whose engines are in no order.
     """
 
@@ -36,12 +39,25 @@ class Step(Struct, Generic[PlaceT], frozen=True, eq=False):
     seen: bool
     reads: tuple[PlaceT, ...]
     writes: tuple[PlaceT, ...]
-    part: tuple[E.Expr, ...] = ()
+    part: tuple[object, ...] = ()
+    stored: tuple[tuple[object, ...], ...] = ()
+    said: tuple[object, ...] = ()
     section: int | None = None
 
     @property
     def engine(self) -> Engine | None:
         return self.operation.engine
+
+
+def said(op: Operation, here: E.Substitution) -> tuple[object, ...]:
+    """The numbers and names among the operands of an operation, with the indices that loops have
+    then."""
+    out: list[object] = []
+    for role, operand in op.operands.items():
+        if operand.view is None and isinstance(operand.value, _SAID):
+            value = operand.value
+            out += (role, here.expr(value) if isinstance(value, E.Expr) else value)
+    return tuple(out)
 
 
 class Meets(Protocol[_PlaceT_contra]):
@@ -62,6 +78,8 @@ class _Held(Struct, Generic[PlaceT], eq=False):
     place: PlaceT
     #: what has filled it in the parallel section at hand
     dying: int | None = None
+    #: nothing has been written to a part of it since, but by what repeats it
+    intact: bool = True
 
 
 class Fates(Generic[PlaceT]):
@@ -77,6 +95,8 @@ class Fates(Generic[PlaceT]):
         #: by step: whose results it may take, and those of which it surely takes something
         self.taken = [0] * len(steps)
         self.surely = [0] * len(steps)
+        #: whether all that may be taken surely is, and nothing has overwritten only a part of it
+        self.is_clear = True
         #: by step: what fills the last of its places again
         self.filled: dict[int, int] = {}
         for number in range(len(steps)):
@@ -85,20 +105,23 @@ class Fates(Generic[PlaceT]):
         self.behind = _all_behind(self.taken)
         self.made_of = _all_behind(self.surely)
         self.reached = self._reached()
+        self.is_clear &= self.taken == self.surely
 
     def _step(self, number: int) -> None:
         step = self.steps[number]
         self._held = [held for held in self._held if not self._is_over(held, step)]
-        for held in self._held:
-            if held.dying is None or self._beside(held.dying, number):
-                self._take(number, held)
+        for read in step.reads:
+            self._read(number, read)
         if step.section is not None:
             for other in range(number):  # what is in no order with it may read it, too
                 before = self.steps[other]
-                if self._beside(other, number) and self._finds(before, step):
+                if self._beside(other, number) and self.finds(before, step):
                     self.taken[other] |= 1 << number
-        for held in self._held if step.sure else ():
-            if held.dying is None and any(self._places.fills(w, held.place) for w in step.writes):
+        for held in self._held:
+            if held.dying is not None or self._repeats(held, number):
+                continue
+            held.intact &= not any(self._places.meet(w, held.place) for w in step.writes)
+            if step.sure and any(self._places.fills(w, held.place) for w in step.writes):
                 held.dying = number
         gone = [held for held in self._held if held.dying is not None]
         if step.section is None:
@@ -109,14 +132,43 @@ class Fates(Generic[PlaceT]):
                 self.filled.setdefault(held.step, held.dying)
         self._held += [_Held(number, place) for place in step.writes]
 
-    def _take(self, number: int, held: _Held[PlaceT]) -> None:
-        places, step = self._places, self.steps[number]
-        found = [read for read in step.reads if places.meet(held.place, read)]
-        if found:
+    def _read(self, number: int, read: PlaceT) -> None:
+        """It takes the last result that has all of what it reads, and of later ones; and of those
+        that this one only repeats."""
+        places, sure, whole = self._places, self.steps[number].sure, None
+        found: list[_Held[PlaceT]] = []
+        for held in reversed(self._held):
+            if held.dying is not None and not self._beside(held.dying, number):
+                continue
+            again = whole is not None and self._repeats(held, whole)
+            if not (again or whole is None) or not places.meet(held.place, read):
+                continue
+            mixed = any(places.meet(each.place, held.place) for each in found)
+            self.is_clear &= again or not mixed
+            found.append(held)
             self.taken[number] |= 1 << held.step
-        sure = step.sure and self.steps[held.step].sure
-        if sure and any(places.share(held.place, read) for read in found):
-            self.surely[number] |= 1 << held.step
+            before = self.steps[held.step]
+            if before.sure and sure and places.share(held.place, read):
+                self.surely[number] |= 1 << held.step
+            filled = before.sure and held.dying is None and not self._beside(held.step, number)
+            if whole is None and filled and places.fills(held.place, read):
+                whole = held.step
+
+    def _repeats(self, held: _Held[PlaceT], other: int) -> bool:
+        """Whether a step does once more what another one has done, of the same data, and what that
+        has left stands."""
+        a, b = self.steps[held.step], self.steps[other]
+        same = a.operation.name == b.operation.name and self.taken[held.step] == self.taken[other]
+        if not same or not held.intact:
+            return False
+        if (a.said, a.part, a.stored) != (b.said, b.part, b.stored):
+            return False
+        return self._fill(a.reads, b.reads) and self._fill(a.writes, b.writes)
+
+    def _fill(self, one: Sequence[PlaceT], other: Sequence[PlaceT]) -> bool:
+        """Whether places surely have all of others, one by one."""
+        pairs = zip(one, other, strict=False)
+        return len(one) == len(other) and all(self._places.fills(a, b) for a, b in pairs)
 
     def _is_over(self, held: _Held[PlaceT], step: Step[PlaceT]) -> bool:
         return held.dying is not None and self.steps[held.dying].section != step.section
@@ -126,14 +178,16 @@ class Fates(Generic[PlaceT]):
         a, b = self.steps[one], self.steps[other]
         return a.section is not None and a.section == b.section and a.engine is not b.engine
 
-    def _finds(self, one: Step[PlaceT], other: Step[PlaceT]) -> bool:
+    def finds(self, one: Step[PlaceT], other: Step[PlaceT]) -> bool:
+        """Whether a step may read a place that another one writes."""
         return any(self._places.meet(w, r) for w in other.writes for r in one.reads)
 
     def _reached(self) -> int:
-        """What others than the kernel see is made of these."""
+        """What others than the kernel see is made of these, in the end: not what was stored over
+        again."""
         out = 0
         for number, step in enumerate(self.steps):
-            if step.seen:
+            if step.seen and not (step.stored and number in self.filled):
                 out |= self.behind[number] | 1 << number
         return out
 
@@ -142,10 +196,15 @@ class Fates(Generic[PlaceT]):
         pairs = product(self.steps[one].writes, self.steps[other].writes)
         return any(self._places.share(a, b) for a, b in pairs)
 
-    @property
-    def is_clear(self) -> bool:
-        """Whether all that may be taken surely is."""
-        return self.taken == self.surely
+    def in_the_same_place(self, one: int, other: int) -> bool:
+        """Whether all that two steps write lies where that of the other one does."""
+        a, b = self.steps[one], self.steps[other]
+        both = self._fill(a.writes, b.writes) and self._fill(b.writes, a.writes)
+        return both and a.stored == b.stored
+
+    def takes(self, number: int) -> Iterator[int]:
+        """Whose results a step may take."""
+        return bits(self.taken[number])
 
     def is_lost(self, number: int) -> bool:
         return not self.reached >> number & 1

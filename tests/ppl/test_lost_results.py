@@ -30,6 +30,8 @@ _TWICE = "pl.tiu.fmul(total, a, 2.0)\n"
 _PART = "b.sub_view([1, 32, 1, 32], [0, 0, 0, 0])"
 _FROM_PART = f"pl.tiu.fmul(total.sub_view([1, 32, 1, 32], [0, 0, 0, 32]), {_PART}, 3.0)"
 _STORE = "pl.dma.store(pl.gtensor([1, 32, 1, 64], pl.GLOBAL, out_ptr).view(), a)"
+_SLOTS = "b = pl.make_tensor([2, 32, 1, 64], pl.float16)"
+_SLOT = "b.sub_view([1, 32, 1, 64], [{}, 0, 0, 0])"
 _HALF = "total.sub_view([1, 32, 1, 32], [0, 0, 0, {}])"
 
 
@@ -69,6 +71,15 @@ _LOST = [
         "pl.tiu.zero(total)",
         _SUM,
     ).replace("for", "top = pl.make_tensor([1, 32, 1, 64], pl.float16)\npl.tiu.zero(top)\nfor", 1),
+    # by what the next one loads, or adds to it before that
+    _loop("pl.tiu.fadd(total, total, a)", _LOAD.format("i"), "pl.tiu.fmul(b, a, 2.0)").replace(
+        "for", _LOAD.format(0) + "b = pl.make_tensor([1, 32, 1, 64], pl.float16)\nfor", 1
+    ),
+    # of a place of which nothing is stored, while others take turns with it
+    _loop(_LOAD.format("i"), "pl.tiu.fadd(t, t, a)")
+    .replace("    pl.tiu", f"    t = {_SLOT.format('i % 2')}\n    pl.tiu")
+    .replace("for", f"{_SLOTS}\npl.tiu.zero(b)\nfor", 1)
+    + f"\npl.tiu.move(total, {_SLOT.format(1)})",
     # of what nothing that is stored is made
     _LOAD.format(0) + _SUM + "pl.tiu.fmul(a, a, 2.0)",
     # of which the only part that is read later was filled again
@@ -80,6 +91,10 @@ _LOST = [
     _loop(_LOAD.format("i"), "pl.tiu.fadd(a, a, 1.0)"),
 ]
 _USED = [
+    _loop(_LOAD.format("i"), "pl.tiu.fadd(t, t, a)")
+    .replace("    pl.tiu", f"    t = {_SLOT.format('i % 2')}\n    pl.tiu")
+    .replace("for", f"{_SLOTS}\npl.tiu.zero(b)\nfor", 1)
+    + f"\npl.tiu.fadd(total, {_SLOT.format(1)}, {_SLOT.format(0)})",
     _loop(_LOAD.format("i"), _SUM),
     _LOAD.format(0) + "pl.tiu.fmul(total, a, 2.0)",
     _LOAD.format(0) + "pl.tiu.fmul(total, a, 2.0)\npl.tiu.fmul(total, total, 3.0)",
@@ -114,7 +129,7 @@ def test_lost_results(tmp_path: Path, body: str, lost: bool) -> None:
 
 @pytest.mark.parametrize(
     ("body", "lost"),
-    [*((_LOST[k], True) for k in (0, 3, 6, 8, 10)), *((_USED[k], False) for k in (0, 6, 8))],
+    [*((_LOST[k], True) for k in (0, 1, 3, 6, 8, 10, 12)), *((_USED[k], False) for k in (0, 7, 9))],
 )
 def test_a_run_tells_of_it(tmp_path: Path, body: str, lost: bool) -> None:
     file = tmp_path / "kernel.py"

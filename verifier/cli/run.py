@@ -176,7 +176,8 @@ def _same(found: Diagnostic, doubt: Diagnostic) -> bool:
 
     if found.rule != doubt.rule or not alike(found.subject, doubt.subject):
         return False
-    return doubt.subject is not None or doubt.message in (found.message, found.claim)
+    said = doubt.message in (found.message, found.claim)
+    return doubt.subject is not None or said or doubt.span == found.span
 
 
 def _otherwise(found: Diagnostic, doubt: Diagnostic) -> bool:

@@ -369,6 +369,8 @@ class ConcreteMachine(Numbering):
     def emit(self, operation: Operation) -> None:
         self.last = operation
         self.emitted += 1
+        if self.traced or self.recent is not None:
+            operation.rounds = places.rounds()
         if self.traced:
             self.trace.append(operation)
         if self.progress is not None:

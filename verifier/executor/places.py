@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from verifier.source import targets
 from verifier.source.ir import Span
 from verifier.source.nodes import below, walk
+from verifier.symbolic.trace import Round
 
 _OURS = str(Path(__file__).resolve().parent.parent) + "/"
 
@@ -282,6 +283,50 @@ def loop_around(span: Span) -> tuple[str, int, int] | None:
                 if inside and (best is None or node.lineno > best[1]):
                     best = (span.path, node.lineno, last)
     return best
+
+
+def rounds() -> tuple[Round, ...]:
+    """The rounds of loops that the user's code is in, outermost first, through the functions that
+    are being called; none in a ``while``, whose rounds have no names."""
+    frames: list[FrameType] = []
+    frame = user_frame(sys._getframe(1))
+    while frame is not None and is_user(frame.f_code.co_filename):
+        frames.append(frame)
+        frame = user_frame(frame.f_back) if frame.f_back is not None else None
+    out: list[Round] = []
+    calls: tuple[int, ...] = ()
+    for each in reversed(frames):
+        for loop in _loops_at(each.f_code.co_filename, each.f_lineno or 0):
+            if not isinstance(loop, ast.For):
+                return ()
+            names = [n.id for n in ast.walk(loop.target) if isinstance(n, ast.Name)]
+            value = tuple(_known(each.f_locals.get(name)) for name in names)
+            out.append(Round((each.f_code.co_filename, loop.lineno, *calls), value))
+        calls = (*calls, each.f_lasti)
+    return tuple(out)
+
+
+def _known(value: object) -> object:
+    """Something that two values have in common if they are the same."""
+    return value if isinstance(value, (bool, int, float, str)) else id(value)
+
+
+_loops: dict[tuple[str, int], list[ast.For | ast.While]] = {}
+
+
+def _loops_at(path: str, line: int) -> list[ast.For | ast.While]:
+    """The loops around a line of a file, outermost first."""
+    key = path, line
+    if key not in _loops:
+        found = [
+            node
+            for nodes in source(path).nodes.values()
+            for node in nodes
+            if isinstance(node, (ast.For, ast.While))
+            and node.body[0].lineno <= line <= (node.body[-1].end_lineno or line)
+        ]
+        _loops[key] = sorted(found, key=lambda node: node.lineno)
+    return _loops[key]
 
 
 def is_user(path: str) -> bool:

@@ -21,6 +21,13 @@ from verifier.symbolic.lanes import Touch
 from verifier.symbolic.tensors import Loop, Operand, Storage, View
 
 
+class Round(NamedTuple):
+    """A round of a loop in a run: which loop, and what tells the round from others."""
+
+    loop: tuple[object, ...]
+    value: tuple[object, ...]
+
+
 class Operation(Struct, eq=False):
     """One device instruction (or allocation, load, store) with bound operands.
 
@@ -51,6 +58,8 @@ class Operation(Struct, eq=False):
     capabilities: frozenset[Capability] = frozenset()
     #: arguments whose values somebody asked for, and that are not known
     unseen: set[str] = field(default_factory=set)
+    #: of a run, outermost first; ``loops`` is empty then
+    rounds: tuple[Round, ...] = ()
 
     @property
     def api(self) -> str:

@@ -1,0 +1,340 @@
+"""What is lost in one course of operations: a loop with some number of rounds, or all of a run.
+
+What becomes of each result is followed (:mod:`rules.tpu.steps`); here is which of those that come
+to nothing are no mere surplus.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Final, Generic, TypeAlias, TypeVar
+
+from rules.tpu.kit import traits
+from rules.tpu.steps import Fates, bits
+from verifier.source.ir import Span
+from verifier.symbolic.instruction import Trait
+from verifier.symbolic.tensors import Loop
+from verifier.symbolic.trace import Operation
+
+PlaceT = TypeVar("PlaceT")
+
+#: a call in the text, and the loops around it: its operations under any condition
+Call: TypeAlias = tuple[Span, tuple[Loop, ...]]
+
+#: sum up over what two operands have in common
+_PRODUCTS: Final = frozenset({Trait.FIRST_PRODUCTS, Trait.SECOND_PRODUCTS})
+
+
+def call_of(op: Operation) -> Call:
+    return op.span, op.loops
+
+
+class Course(Generic[PlaceT]):
+    """Operations one by one, each in a round of the loop that is looked at, or in none."""
+
+    def __init__(self, fates: Fates[PlaceT]) -> None:
+        self.fates = fates
+        self._by_call: dict[Call, int] = {}
+        self._by_span: dict[Span, int] = {}
+        for number, step in enumerate(fates.steps):
+            call = call_of(step.operation)
+            self._by_call[call] = self._by_call.get(call, 0) | 1 << number
+            self._by_span[call[0]] = self._by_span.get(call[0], 0) | 1 << number
+        self._loads = self._other_parts()
+        #: calls that go on with what they have left in earlier rounds
+        self.going_on = self._going_on()
+        self._own: list[int] = []
+        self._straight = 0
+
+    def follow(self, sums: set[Call]) -> None:
+        """``sums``: the calls that go on with earlier rounds, if there are enough of them."""
+        self.going_on = sums
+        self._own = self._parts_of_their_own()
+        self._straight = self._straight_to_a_store()
+
+    def _steps(self, op: Operation) -> int:
+        return self._by_call.get(call_of(op), 0)
+
+    def _round(self, number: int) -> int | None:
+        return self.fates.steps[number].round
+
+    def _rounds(self, steps: int) -> list[int]:
+        return sorted({r for number in bits(steps) if (r := self._round(number)) is not None})
+
+    def _call(self, number: int) -> Call:
+        return call_of(self.fates.steps[number].operation)
+
+    # -- loads and sums ----------------------------------------------------------------
+
+    def _other_parts(self) -> int:
+        """The loads that bring another part in each round."""
+        out = 0
+        for numbers in self._by_call.values():
+            by_round: dict[int | None, set[tuple[object, ...]]] = {}
+            for number in bits(numbers):
+                part = self.fates.steps[number].part
+                by_round.setdefault(self._round(number), set()).add(part)
+            every = [part for parts in by_round.values() for part in parts]
+            if () not in every and None not in by_round and len(every) == len(set(every)):
+                out |= numbers
+        return out
+
+    def _going_on(self) -> set[Call]:
+        return {
+            call
+            for call, numbers in self._by_call.items()
+            if any(self._goes_on(number, numbers) for number in bits(numbers))
+        }
+
+    def _goes_on(self, number: int, same: int) -> bool:
+        """Whether it takes what its call has left in earlier rounds, or what another one has left
+        there in its place, of other parts."""
+        fates, mine = self.fates, self._round(number)
+        if any(self._round(before) != mine for before in bits(fates.made_of[number] & same)):
+            return True
+        parts = self._rounds(fates.made_of[number] & self._loads)
+        return len(parts) > 1 and any(
+            self._round(before) not in (mine, None) and fates.in_one_place(before, number)
+            for before in bits(fates.surely[number])
+        )
+
+    def _parts_of_their_own(self) -> list[int]:
+        """By step: the loads of parts that it makes something of, not only by way of what goes on
+        from round to round, while its call does not in other rounds."""
+        found: list[int] = []
+        for number, step in enumerate(self.fates.steps):
+            parts = self._loads & 1 << number
+            for other in bits(self.fates.surely[number] & (1 << number) - 1):
+                parts |= found[other]
+            found.append(0 if call_of(step.operation) in self.going_on else parts)
+        for numbers in self._by_call.values():
+            by_round: dict[int | None, int] = {}
+            for number in bits(numbers):
+                by_round[self._round(number)] = by_round.get(self._round(number), 0) | found[number]
+            for number in bits(numbers):
+                for round_, parts in by_round.items():
+                    if round_ != self._round(number):
+                        found[number] &= ~parts
+        return found
+
+    def _straight_to_a_store(self) -> int:
+        """What comes to those who see it not only by way of what goes on from round to round."""
+        out = 0
+        for number in reversed(range(len(self.fates.steps))):
+            step = self.fates.steps[number]
+            goes_on = call_of(step.operation) in self.going_on
+            if step.seen or (out >> number & 1 and not goes_on):
+                out |= self.fates.taken[number] | 1 << number
+        return out
+
+    # -- of which rounds something comes to a store ---------------------------------------
+
+    def reached(self, op: Operation) -> list[int]:
+        """The rounds of which something comes to those who see it."""
+        return self._rounds(self._steps(op) & self.fates.reached)
+
+    def all(self, op: Operation) -> list[int]:
+        """The rounds that it is in."""
+        return self._rounds(self._steps(op))
+
+    def own(self, op: Operation, rounds: Sequence[int]) -> int | None:
+        """A result of some rounds that nothing takes, if each of theirs is of its own, and no more
+        than one of several that are made of a part."""
+        found = [n for n in bits(self._steps(op)) if self._round(n) in rounds]
+        if not all(self._own[number] and self.fates.steps[number].sure for number in found):
+            return None
+        if not self._adds(op) and all(map(self._is_one_of_several, found)):
+            return None
+        return next((number for number in found if not self._is_taken(number)), None)
+
+    def _is_one_of_several(self, number: int) -> bool:
+        """Whether something else is made of all parts of its own."""
+        parts = self._own[number]
+        return bool(parts) and not parts & ~self._straight
+
+    def is_picked(self, op: Operation) -> bool:
+        """Whether something in the loop that is done in some of its rounds only takes the results
+        that come to something, which are no sums."""
+        mine = self._steps(op)
+        made = mine & self.fates.reached
+        takes = [
+            n for n, found in enumerate(self.fates.taken) if found & made and not mine >> n & 1
+        ]
+        calls = {self._call(n) for n in takes if self._round(n) is not None}
+        few = any(len(self._rounds(self._by_call[c])) < len(self.all(op)) for c in calls)
+        return few and not self._adds(op) and not self._is_part_of_a_sum(op)
+
+    def _adds(self, op: Operation) -> bool:
+        """Whether it adds to a constant that it finds in its place."""
+        steps = self.fates.steps
+        return any(
+            not (steps[before].reads or steps[before].part) and self._round(before) is not None
+            for number in bits(self._steps(op))
+            for before in bits(self.fates.surely[number])
+        )
+
+    def _is_part_of_a_sum(self, op: Operation) -> bool:
+        """Whether it multiplies parts of what two operands have in common: both are others in each
+        round."""
+        if traits(op).isdisjoint(_PRODUCTS):
+            return False
+        return all(
+            (self.fates.surely[number] & self._loads).bit_count() > 1
+            for number in bits(self._steps(op))
+        )
+
+    def _is_taken(self, number: int) -> bool:
+        return any(taken >> number & 1 for taken in self.fates.taken)
+
+    # -- what comes to nothing at all -----------------------------------------------------
+
+    def is_for_nothing(self, op: Operation) -> bool:
+        """Whether nothing comes of any result of a call, wherever it stands in loops."""
+        return not self._by_span.get(op.span, 0) & self.fates.reached
+
+    def is_done(self, op: Operation) -> bool:
+        return op.span in self._by_span
+
+    def is_read(self, op: Operation) -> bool:
+        """Whether other calls take something of it."""
+        mine = self._by_span.get(op.span, 0)
+        return any(
+            taken & mine and not mine >> number & 1 for number, taken in enumerate(self.fates.taken)
+        )
+
+    # -- sums ---------------------------------------------------------------------------
+
+    def begun_anew(self, op: Operation) -> int | None:
+        """What begins a sum, or goes on with one, of which nothing comes to anything, and that is
+        overwritten."""
+        fates = self.fates
+        sums = sum(numbers for call, numbers in self._by_call.items() if call in self.going_on)
+        for number in bits(self._steps(op)):
+            again = fates.filled.get(number)
+            if (
+                again is not None
+                and self._round(number) is not None
+                and fates.steps[number].sure
+                and fates.is_lost(number)
+                and not self._is_taken(number)
+                and not fates.behind[again] >> number & 1
+                and fates.made_of[number] & self._loads
+                and any(fates.in_one_place(number, other) for other in bits(sums))
+                and not any(
+                    fates.in_one_place(number, other)
+                    for other in bits(fates.behind[number] & fates.reached)
+                )
+            ):
+                return number
+        return None
+
+    def unstored(self, op: Operation) -> int | None:
+        """The last addition to a sum in a place of which nothing is stored, while something is of
+        the sums in others; all parts in it are loaded for it alone."""
+        if call_of(op) not in self.going_on or not self._steps(op) & self.fates.reached:
+            return None
+        left = self._steps(op)
+        while left:
+            first = next(bits(left))
+            place = sum(1 << n for n in bits(left) if self.fates.in_one_place(first, n))
+            left &= ~place
+            last = place.bit_length() - 1
+            parts = self.fates.made_of[last] & self._loads
+            if not place & self.fates.reached and parts and not parts & self.fates.reached:
+                if all(self.fates.steps[n].sure for n in bits(place)):
+                    return last
+        return None
+
+    def added_last(self, op: Operation) -> tuple[int, int] | None:
+        """The last step of a call that goes on with a sum when that was stored for the last time,
+        and what has loaded the part that is missing in it."""
+        fates = self.fates
+        mine = self._by_span.get(op.span, 0)
+        if not mine:
+            return None
+        last = mine.bit_length() - 1
+        step = fates.steps[last]
+        chain = mine & fates.made_of[last] & fates.reached
+        if not step.sure or not fates.is_lost(last) or not chain:
+            return None
+        used = {fates.steps[n].part for n in bits(fates.reached)}
+        missing = [
+            n
+            for n in bits(fates.made_of[last] & ~fates.reached)
+            if fates.steps[n].part and fates.steps[n].part not in used
+        ]
+        if not missing or not self._is_stored_in_one_place(chain, last):
+            return None
+        return last, missing[-1]
+
+    def _is_stored_in_one_place(self, results: int, last: int) -> bool:
+        """Whether each call takes what is made of some results to one place, and all that write to
+        one tensor of the caller's do; but for what leads to ``last``."""
+        first: dict[object, int] = {}
+        for number, step in enumerate(self.fates.steps):
+            taken = self.fates.behind[number] & results and self.fates.reached >> number & 1
+            sums = number == last or self.fates.behind[last] >> number & 1
+            if taken and not sums and step.operation.span != self.fates.steps[last].operation.span:
+                tensors = [tensor for tensor, *_ in step.stored]
+                for key in (step.operation.span, *((step.operation.span, t) for t in tensors)):
+                    if not self.fates.in_the_same_place(first.setdefault(key, number), number):
+                        return False
+        return True
+
+    # -- parts that are left out ------------------------------------------------------------
+
+    def replaced(self, op: Operation) -> int | None:
+        """What a load before the loop has left, and another one of the loop fills again: in some
+        rounds only, or though nothing behind the loop would find it if there were no rounds."""
+        steps, fates = self.fates.steps, self.fates
+        for number in bits(self._steps(op)):
+            again = fates.filled.get(number)
+            if again is None or self._round(number) is not None or self._is_taken(number):
+                continue
+            step, other = steps[number], steps[again]
+            behind = (each for each in steps[again:] if each.round is None)
+            meant = not other.operation.path and any(fates.finds(each, step) for each in behind)
+            loads = step.part and other.part and step.part != other.part
+            if loads and other.round is not None and not meant:
+                return number
+        return None
+
+    def left_out(self, op: Operation) -> int | None:
+        """The results of a round, or a load, of which nothing comes to a store, while others of its
+        call, or of the same tensor, are taken once, and one of them twice."""
+        mine = self._steps(op)
+        rounds = [
+            sum(1 << n for n in bits(mine) if self._round(n) == round_) for round_ in self.all(op)
+        ]
+        for number in bits(mine & ~self.fates.reached if self.fates.is_clear else 0):
+            part = self.fates.steps[number].part
+            same = [
+                n for n, step in enumerate(self.fates.steps) if part and step.part[:1] == part[:1]
+            ]
+            if len({self.fates.steps[n].part for n in same}) < len(same):
+                return None  # some part is loaded twice
+            for group in (rounds, [1 << n for n in same]):
+                if self._is_taken_twice_instead(number, group):
+                    return number
+        return None
+
+    def _is_taken_twice_instead(self, lost: int, groups: Sequence[int]) -> bool:
+        """Whether one group of steps is taken twice, the one with the lost step never, and each of
+        the others once, always by the same function."""
+        times: Counter[int] = Counter()
+        names: set[str] = set()
+        every = sum(groups)
+        for number, found in enumerate(self.fates.taken):
+            for group in groups if found & every and not every >> number & 1 else ():
+                if found & group:
+                    times[group] += 1
+                    names.add(self.fates.steps[number].operation.name)
+        counts = sorted(times[group] for group in groups)
+        sure = all(self.fates.steps[n].sure for n in bits(every))
+        never = not any(times[group] for group in groups if group >> lost & 1)
+        ones = [0] + [1] * (len(groups) - 2) + [2]
+        return sure and never and len(names) == 1 and len(groups) > 1 and counts == ones
+
+
+__all__ = ["Call", "Course", "call_of"]
