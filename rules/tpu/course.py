@@ -166,9 +166,9 @@ class Course(Generic[PlaceT]):
         return few and not self._adds(op) and not self._is_part_of_a_sum(op)
 
     def _adds(self, op: Operation) -> bool:
-        """Whether it adds to a constant that it finds in its place."""
+        """Whether it adds to what it finds in its place, or to a constant."""
         steps = self.fates.steps
-        return any(
+        return any(steps[number].adds for number in bits(self._steps(op))) or any(
             not (steps[before].reads or steps[before].part) and self._round(before) is not None
             for number in bits(self._steps(op))
             for before in bits(self.fates.surely[number])

@@ -35,6 +35,7 @@ class LocalSteps(Follower):
             reads=tuple(tensor for _, tensor in event.local(writes=False)),
             writes=tuple(tensor for _, tensor in event.local(writes=True)),
             part=part,
+            adds=any(touch.reads for touch, _ in event.local(writes=True)),
             said=said(event.operation, event.here),
             stored=tuple(_where(tensor) for tensor in event.system(writes=True)),
             section=section,

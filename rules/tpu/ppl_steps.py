@@ -49,6 +49,7 @@ class ViewSteps:
             reads=tuple(reads),
             writes=tuple(writes),
             part=part,
+            adds=op.adds,
             said=said(op, event.here),
             stored=tuple(_where(view) for view in writes if not view.storage.buffer.on_chip),
         )

@@ -29,7 +29,7 @@ class Step(Struct, Generic[PlaceT], frozen=True, eq=False):
     ``round``: of the loop that is looked at; None: it is not in it. ``sure``: it does happen.
     ``seen``: others than the kernel see something of it. ``part``: what it loads, the tensor first;
     empty: nothing. ``stored``: the places off chip that it writes, the same way.
-    ``said``: its operands that are no tensors (:func:`said`).
+    ``adds``: to what it finds. ``said``: its operands that are no tensors (:func:`said`).
     ``section``: the parallel section that it is in, whose engines are in no order.
     """
 
@@ -42,6 +42,7 @@ class Step(Struct, Generic[PlaceT], frozen=True, eq=False):
     part: tuple[object, ...] = ()
     stored: tuple[tuple[object, ...], ...] = ()
     said: tuple[object, ...] = ()
+    adds: bool = False
     section: int | None = None
 
     @property
