@@ -17,6 +17,8 @@ from verifier.source.nodes import below, walk
 from verifier.symbolic.trace import Round
 
 _OURS = str(Path(__file__).resolve().parent.parent) + "/"
+#: calls kernels
+_LAUNCHES = str(Path(__file__).resolve().parent / "session.py")
 
 NOWHERE = Span("<unknown>", 1, 0, 1, 0)
 
@@ -29,6 +31,8 @@ class SourceText(Struct):
     tree: ast.Module | None = None
     nodes: dict[tuple[int, int, int, int], list[ast.AST]] = field(default_factory=dict)
     parents: dict[int, ast.AST] = field(default_factory=dict)
+    #: by line: those around it
+    loops: dict[int, list[ast.For | ast.While]] = field(default_factory=dict)
 
     def span(self, node: ast.AST) -> Span:
         line: int = getattr(node, "lineno", 1)
@@ -289,13 +293,17 @@ def rounds() -> tuple[Round, ...]:
     """The rounds of loops that the user's code is in, outermost first, through the functions that
     are being called; none in a ``while``, whose rounds have no names."""
     frames: list[FrameType] = []
-    frame = user_frame(sys._getframe(1))
-    while frame is not None and is_user(frame.f_code.co_filename):
-        frames.append(frame)
-        frame = user_frame(frame.f_back) if frame.f_back is not None else None
+    kernel = 0  # how many of them are of the kernel that was launched, and of what it calls
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if is_user(frame.f_code.co_filename):
+            frames.append(frame)
+        elif frame.f_code.co_filename == _LAUNCHES:
+            kernel = len(frames)
+        frame = frame.f_back
     out: list[Round] = []
     calls: tuple[int, ...] = ()
-    for each in reversed(frames):
+    for each in reversed(frames[:kernel]):
         for loop in _loops_at(each.f_code.co_filename, each.f_lineno or 0):
             if not isinstance(loop, ast.For):
                 return ()
@@ -311,22 +319,19 @@ def _known(value: object) -> object:
     return value if isinstance(value, (bool, int, float, str)) else id(value)
 
 
-_loops: dict[tuple[str, int], list[ast.For | ast.While]] = {}
-
-
 def _loops_at(path: str, line: int) -> list[ast.For | ast.While]:
     """The loops around a line of a file, outermost first."""
-    key = path, line
-    if key not in _loops:
+    file = source(path)
+    if line not in file.loops:
         found = [
             node
-            for nodes in source(path).nodes.values()
+            for nodes in file.nodes.values()
             for node in nodes
             if isinstance(node, (ast.For, ast.While))
             and node.body[0].lineno <= line <= (node.body[-1].end_lineno or line)
         ]
-        _loops[key] = sorted(found, key=lambda node: node.lineno)
-    return _loops[key]
+        file.loops[line] = sorted(found, key=lambda node: node.lineno)
+    return file.loops[line]
 
 
 def is_user(path: str) -> bool:
