@@ -196,6 +196,10 @@ class Course(Generic[PlaceT]):
     def is_done(self, op: Operation) -> bool:
         return op.span in self._by_span
 
+    def is_filled(self, op: Operation) -> bool:
+        """Whether something takes the place of each result of a call."""
+        return all(number in self.fates.filled for number in bits(self._by_span.get(op.span, 0)))
+
     def is_read(self, op: Operation) -> bool:
         """Whether other calls take something of it."""
         mine = self._by_span.get(op.span, 0)

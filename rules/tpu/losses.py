@@ -142,7 +142,7 @@ def losses(
     """One for each call whose results may be lost in one of these ways, of those ``judged``.
 
     ``stores``: the operations of which others than the kernel see something; ``demands``: what
-    holds of all sizes; ``spare``: the operations that may be for nothing in all rounds.
+    holds of all sizes; ``spare``: the operations of which nothing need come in any round.
     """
     found = list(sizes(operations, plain=True))
     loops: list[_Gone[PlaceT]] = [
@@ -175,7 +175,7 @@ def _all(
     told: set[Span] = set()
     loops = [each for each in loops if each.courses]
     whole = [each for each in loops if each.is_whole]
-    for loss in (*never, *_never_in(whole, judged - spare)):
+    for loss in (*never, *_never_in(whole, judged, spare)):
         if loss.lost.span not in told:
             told.add(loss.lost.span)
             yield loss
@@ -264,13 +264,15 @@ class _Graph:
         return found
 
 
-def _never_in(loops: Sequence[_Gone[PlaceT]], judged: Set[int]) -> Iterator[Loss]:
+def _never_in(loops: Sequence[_Gone[PlaceT]], judged: Set[int], spare: Set[int]) -> Iterator[Loss]:
     """Calls of which nothing comes to a store, however many rounds the loops have that were gone
-    through."""
+    through; what may be for nothing is lost where something else takes its place."""
     courses = [course for loop in loops for course in loop.every]
     for op in loops[0].operations if loops else ():
         if id(op) in judged and any(course.is_done(op) for course in courses):
-            if all(course.is_for_nothing(op) and not course.is_read(op) for course in courses):
+            lost = (course.is_for_nothing(op) and not course.is_read(op) for course in courses)
+            filled = (course.is_filled(op) for course in courses)
+            if all(lost) and (id(op) not in spare or all(filled)):
                 yield loops[0].told(Why.NEVER, op, None)
 
 
