@@ -47,6 +47,11 @@ class Course(Generic[PlaceT]):
         self._own: list[int] = []
         self._straight = 0
 
+    @property
+    def length(self) -> int:
+        """How many rounds there are."""
+        return len({step.round for step in self.fates.steps} - {None})
+
     def follow(self, sums: set[Call]) -> None:
         """``sums``: the calls that go on with earlier rounds, if there are enough of them."""
         self.going_on = sums
@@ -273,17 +278,22 @@ class Course(Generic[PlaceT]):
         return last, missing[-1]
 
     def _is_stored_in_one_place(self, results: int, last: int) -> bool:
-        """Whether each call takes what is made of some results to one place, and all that write to
-        one tensor of the caller's do; but for what leads to ``last``."""
-        first: dict[object, int] = {}
-        for number, step in enumerate(self.fates.steps):
-            taken = self.fates.behind[number] & results and self.fates.reached >> number & 1
-            sums = number == last or self.fates.behind[last] >> number & 1
-            if taken and not sums and step.operation.span != self.fates.steps[last].operation.span:
-                tensors = [tensor for tensor, *_ in step.stored]
-                for key in (step.operation.span, *((step.operation.span, t) for t in tensors)):
-                    if not self.fates.in_the_same_place(first.setdefault(key, number), number):
-                        return False
+        """Whether each call that takes what is made of some results comes to one place, whatever it
+        takes; but for what leads to ``last``."""
+        fates = self.fates
+        mine = fates.steps[last].operation.span
+        calls = {
+            step.operation.span
+            for number, step in enumerate(fates.steps)
+            if fates.behind[number] & results and fates.reached >> number & 1
+            if number != last and not fates.behind[last] >> number & 1
+        }
+        first: dict[Span, int] = {}
+        for number, step in enumerate(fates.steps):
+            span = step.operation.span
+            if span in calls and span != mine:
+                if not fates.in_the_same_place(first.setdefault(span, number), number):
+                    return False
         return True
 
     # -- parts that are left out ------------------------------------------------------------

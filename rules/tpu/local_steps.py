@@ -27,15 +27,17 @@ class LocalSteps(Follower):
         part: tuple[object, ...] = ()
         for tensor in event.system(writes=False):
             part += _where(tensor)
+        made = list(event.local(writes=True))
         return Step(
             operation=event.operation,
             round=event.round,
             sure=event.sure,
             seen=id(event.operation) in self._stores,
             reads=tuple(tensor for _, tensor in event.local(writes=False)),
-            writes=tuple(tensor for _, tensor in event.local(writes=True)),
+            # (what a work tensor has held before, and is read after, is told otherwise)
+            writes=tuple(tensor for touch, tensor in made if not touch.destroys),
             part=part,
-            adds=any(touch.reads for touch, _ in event.local(writes=True)),
+            adds=any(touch.reads for touch, _ in made),
             said=said(event.operation, event.here),
             stored=tuple(_where(tensor) for tensor in event.system(writes=True)),
             section=section,

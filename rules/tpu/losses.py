@@ -27,6 +27,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from enum import Enum
 from functools import cached_property
+from types import MappingProxyType
 from typing import Final, Generic, Protocol, TypeVar
 
 from msgspec import Struct
@@ -50,6 +51,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.checks import Check, Note
 from verifier.symbolic.expr import Bool
 from verifier.symbolic.memory.known import MOST_TURNS
+from verifier.symbolic.tensors import Loop
 from verifier.symbolic.trace import Operation, Round
 
 PlaceT = TypeVar("PlaceT")
@@ -60,6 +62,8 @@ _SIZES: Final = MOST_TURNS
 _LAST: Final = 3
 #: of so many rounds none is an exception
 _FEW: Final = 2
+#: in so many rounds places in turn are taken again
+_MANY: Final = _FEW + _LAST
 
 
 class Places(Meets[PlaceT], Protocol[PlaceT]):
@@ -137,12 +141,13 @@ def losses(
     stores: Set[int],
     judged: Set[int],
     demands: Sequence[Bool],
-    spare: Set[int] = frozenset(),
+    spare: Mapping[int, bool] = MappingProxyType({}),
 ) -> Iterator[Loss]:
     """One for each call whose results may be lost in one of these ways, of those ``judged``.
 
     ``stores``: the operations of which others than the kernel see something; ``demands``: what
-    holds of all sizes; ``spare``: the operations of which nothing need come in any round.
+    holds of all sizes; ``spare``: the operations of which nothing need come in any round,
+    each with whether it must if something takes the place of what it leaves.
     """
     found = list(sizes(operations, plain=True))
     loops: list[_Gone[PlaceT]] = [
@@ -151,7 +156,7 @@ def losses(
     if not any(op.loops for op in operations):
         events = list(in_any_rounds(operations))
         loops = [_Gone(operations, {0: _course(places, events, AS_THEY_ARE)})]
-    never = _never(operations, places, stores, judged - spare)
+    never = _never(operations, places, stores, judged - spare.keys())
     yield from _all(loops, never, judged, spare)
 
 
@@ -159,7 +164,7 @@ def losses_in_run(
     operations: Sequence[Operation],
     places: Places[PlaceT],
     judged: Set[int],
-    spare: Set[int] = frozenset(),
+    spare: Mapping[int, bool] = MappingProxyType({}),
 ) -> Iterator[Loss]:
     """As :func:`losses`, of the operations of a run."""
     loops = [
@@ -170,7 +175,10 @@ def losses_in_run(
 
 
 def _all(
-    loops: Sequence[_Gone[PlaceT]], never: Iterable[Loss], judged: Set[int], spare: Set[int]
+    loops: Sequence[_Gone[PlaceT]],
+    never: Iterable[Loss],
+    judged: Set[int],
+    spare: Mapping[int, bool],
 ) -> Iterator[Loss]:
     told: set[Span] = set()
     loops = [each for each in loops if each.courses]
@@ -264,16 +272,29 @@ class _Graph:
         return found
 
 
-def _never_in(loops: Sequence[_Gone[PlaceT]], judged: Set[int], spare: Set[int]) -> Iterator[Loss]:
+def _never_in(
+    loops: Sequence[_Gone[PlaceT]], judged: Set[int], spare: Mapping[int, bool]
+) -> Iterator[Loss]:
     """Calls of which nothing comes to a store, however many rounds the loops have that were gone
     through; what may be for nothing is lost where something else takes its place."""
     courses = [course for loop in loops for course in loop.every]
     for op in loops[0].operations if loops else ():
-        if id(op) in judged and any(course.is_done(op) for course in courses):
+        done = any(course.is_done(op) for course in courses)
+        if id(op) in judged and done and all(_is_long(each, loops) for each in op.loops):
             lost = (course.is_for_nothing(op) and not course.is_read(op) for course in courses)
             filled = (course.is_filled(op) for course in courses)
-            if all(lost) and (id(op) not in spare or all(filled)):
+            if all(lost) and (id(op) not in spare or (spare[id(op)] and all(filled))):
                 yield loops[0].told(Why.NEVER, op, None)
+
+
+def _is_long(loop: Loop, every: Sequence[_Gone[PlaceT]]) -> bool:
+    """Whether a loop was gone through with rounds enough for the last one to be no matter: what is
+    made for a next one comes to nothing there."""
+    return any(
+        each.is_of(loop) and course.length >= _MANY
+        for each in every
+        for course in each.courses.values()
+    )
 
 
 class _Gone(Generic[PlaceT]):
@@ -295,6 +316,10 @@ class _Gone(Generic[PlaceT]):
         sums = {call for course in courses.values() for call in course.going_on}
         for course in courses.values():
             course.follow(sums)
+
+    def is_of(self, loop: Loop) -> bool:
+        """Whether it is this loop that is gone through."""
+        return False
 
     @property
     def every(self) -> Sequence[Course[PlaceT]]:
@@ -329,11 +354,9 @@ class _Gone(Generic[PlaceT]):
         """The numbers of rounds at which its results are lost, each with one that is."""
         bad: dict[int, int] = {}
         if any(course.reached(op) for course in self.courses.values()):  # else it is told otherwise
-            bad = (
-                self._each(lambda course: course.begun_anew(op))
-                or self._all_but_the_last(op)
-                or self._at_length(lambda course: course.unstored(op))
-            )
+            bad = self._each(lambda course: course.begun_anew(op)) or self._all_but_the_last(op)
+        if not bad and self._has_some(op):
+            bad = self._at_length(lambda course: course.unstored(op))
         if not bad and self._has_some(op):
             bad = self._at_length(lambda course: course.left_out(op))
         return bad
@@ -437,6 +460,9 @@ class _Sized(_Gone[PlaceT]):
         events = self._unrolled.events(rounded) if E.le(trips, MOST_ROUNDS) is E.TRUE else None
         return None if events is None else _course(self._places, events, rounded)
 
+    def is_of(self, loop: Loop) -> bool:
+        return loop.trips is self._size.loop.trips
+
     @cached_property
     def every(self) -> Sequence[Course[PlaceT]]:
         # (what is put there for the case without a round is meant, even if there always is one)
@@ -468,7 +494,7 @@ class _Sized(_Gone[PlaceT]):
         )
 
     def _has_some(self, op: Operation) -> bool:
-        return len(self._largest.all(op)) > _FEW
+        return len(self._largest.all(op)) >= _MANY
 
     def _is_few(self, few: int, every: int) -> bool:
         return super()._is_few(few, every) and (self._ends or few + 2 < every)

@@ -51,7 +51,7 @@ def _unused(trace: Trace, chip: Chip, *, run: bool = False) -> Iterator[Check]:
     idle = any(map(kit.leaves_out, operations)) or not all(map(results.means, results.table.writes))
     made = {id(write.operation): write for write in results.made}
     spare = {
-        number
+        number: not idle
         for number, write in made.items()
         if kit.loaded(write.operation) is not None and (idle or _once_more(write, results.table))
     }
