@@ -20,13 +20,13 @@ from verifier.symbolic.trace import Operation
 PlaceT = TypeVar("PlaceT")
 
 #: a call in the text, and the loops around it: its operations under any condition
-Call: TypeAlias = tuple[Span, tuple[Loop, ...]]
+_Call: TypeAlias = tuple[Span, tuple[Loop, ...]]
 
 #: sum up over what two operands have in common
 _PRODUCTS: Final = frozenset({Trait.FIRST_PRODUCTS, Trait.SECOND_PRODUCTS})
 
 
-def call_of(op: Operation) -> Call:
+def _call_of(op: Operation) -> _Call:
     return op.span, op.loops
 
 
@@ -35,10 +35,10 @@ class Course(Generic[PlaceT]):
 
     def __init__(self, fates: Fates[PlaceT]) -> None:
         self.fates = fates
-        self._by_call: dict[Call, int] = {}
+        self._by_call: dict[_Call, int] = {}
         self._by_span: dict[Span, int] = {}
         for number, step in enumerate(fates.steps):
-            call = call_of(step.operation)
+            call = _call_of(step.operation)
             self._by_call[call] = self._by_call.get(call, 0) | 1 << number
             self._by_span[call[0]] = self._by_span.get(call[0], 0) | 1 << number
         self._loads = self._other_parts()
@@ -52,14 +52,14 @@ class Course(Generic[PlaceT]):
         """How many rounds there are."""
         return len({step.round for step in self.fates.steps} - {None})
 
-    def follow(self, sums: set[Call]) -> None:
+    def follow(self, sums: set[_Call]) -> None:
         """``sums``: the calls that go on with earlier rounds, if there are enough of them."""
         self.going_on = sums
         self._own = self._parts_of_their_own()
         self._straight = self._straight_to_a_store()
 
     def _steps(self, op: Operation) -> int:
-        return self._by_call.get(call_of(op), 0)
+        return self._by_call.get(_call_of(op), 0)
 
     def _round(self, number: int) -> int | None:
         return self.fates.steps[number].round
@@ -67,8 +67,8 @@ class Course(Generic[PlaceT]):
     def _rounds(self, steps: int) -> list[int]:
         return sorted({r for number in bits(steps) if (r := self._round(number)) is not None})
 
-    def _call(self, number: int) -> Call:
-        return call_of(self.fates.steps[number].operation)
+    def _call(self, number: int) -> _Call:
+        return _call_of(self.fates.steps[number].operation)
 
     # -- loads and sums ----------------------------------------------------------------
 
@@ -85,7 +85,7 @@ class Course(Generic[PlaceT]):
                 out |= numbers
         return out
 
-    def _going_on(self) -> set[Call]:
+    def _going_on(self) -> set[_Call]:
         return {
             call
             for call, numbers in self._by_call.items()
@@ -112,7 +112,7 @@ class Course(Generic[PlaceT]):
             parts = self._loads & 1 << number
             for other in bits(self.fates.surely[number] & (1 << number) - 1):
                 parts |= found[other]
-            found.append(0 if call_of(step.operation) in self.going_on else parts)
+            found.append(0 if _call_of(step.operation) in self.going_on else parts)
         for numbers in self._by_call.values():
             by_round: dict[int | None, int] = {}
             for number in bits(numbers):
@@ -128,7 +128,7 @@ class Course(Generic[PlaceT]):
         out = 0
         for number in reversed(range(len(self.fates.steps))):
             step = self.fates.steps[number]
-            goes_on = call_of(step.operation) in self.going_on
+            goes_on = _call_of(step.operation) in self.going_on
             if step.seen or (out >> number & 1 and not goes_on):
                 out |= self.fates.taken[number] | 1 << number
         return out
@@ -241,7 +241,7 @@ class Course(Generic[PlaceT]):
     def unstored(self, op: Operation) -> int | None:
         """The last addition to a sum in a place of which nothing is stored, while something is of
         the sums in others; all parts in it are loaded for it alone."""
-        if call_of(op) not in self.going_on or not self._steps(op) & self.fates.reached:
+        if _call_of(op) not in self.going_on or not self._steps(op) & self.fates.reached:
             return None
         left = self._steps(op)
         while left:
@@ -351,4 +351,4 @@ class Course(Generic[PlaceT]):
         return sure and never and len(names) == 1 and len(groups) > 1 and counts == ones
 
 
-__all__ = ["Call", "Course", "call_of"]
+__all__ = ["Course"]

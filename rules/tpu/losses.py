@@ -45,7 +45,7 @@ from rules.tpu.rounds import (
     sizes,
     without,
 )
-from rules.tpu.steps import Fates, Meets, Step
+from rules.tpu.steps import Fates, Meets, Step, bits
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.checks import Check, Note
@@ -153,10 +153,10 @@ def losses(
     loops: list[_Gone[PlaceT]] = [
         _Sized(operations, places, size, found, demands) for size in found
     ]
+    once = _course(places, list(in_any_rounds(operations)), AS_THEY_ARE)
     if not any(op.loops for op in operations):
-        events = list(in_any_rounds(operations))
-        loops = [_Gone(operations, {0: _course(places, events, AS_THEY_ARE)})]
-    never = _never(operations, places, stores, judged - spare.keys())
+        loops = [_Gone(operations, {0: once})]
+    never = _never(operations, once.fates, stores, judged - spare.keys())
     yield from _all(loops, never, judged, spare)
 
 
@@ -203,12 +203,12 @@ def _nests(
     """The loops of a run, each in one round of those around it; and all, as if there were none."""
     if not any(op.rounds for op in operations):
         yield (), list(operations), [Event(op, op.touches) for op in operations]
-    nests = {
+    nests = dict.fromkeys(
         (op.rounds[:depth], op.rounds[depth].loop)
         for op in operations
         for depth in range(len(op.rounds))
-    }
-    for around, loop in sorted(nests, key=repr):
+    )
+    for around, loop in nests:
         depth = len(around)
         inside = [op for op in operations if op.rounds[:depth] == around]
         numbers: dict[Round, int] = {}
@@ -227,10 +227,9 @@ def _course(places: Places[PlaceT], events: Sequence[Event], rounded: Rounded) -
 
 
 def _never(
-    operations: Sequence[Operation], places: Places[PlaceT], stores: Set[int], judged: Set[int]
+    operations: Sequence[Operation], fates: Fates[PlaceT], stores: Set[int], judged: Set[int]
 ) -> Iterator[Loss]:
-    """Calls of which nothing comes to a store, whatever rounds there are."""
-    fates = Fates(places.steps(list(in_any_rounds(operations)), AS_THEY_ARE), places)
+    """Calls of which nothing comes to a store, whatever rounds there are; ``fates``: in any."""
     graph = _Graph(fates)
     useful = graph.behind(stores)
     by_span: dict[Span, list[Operation]] = {}
@@ -251,7 +250,7 @@ class _Graph:
         self._takers: dict[int, list[Operation]] = {}
         for number, step in enumerate(steps):
             taken = self._takes.setdefault(id(step.operation), {})
-            for other in fates.takes(number):
+            for other in bits(fates.taken[number]):
                 before = steps[other].operation
                 if id(before) not in taken:
                     taken[id(before)] = before
@@ -398,7 +397,7 @@ class _Gone(Generic[PlaceT]):
 
     def _is_few(self, few: int, every: int) -> bool:
         """Whether so many of all rounds are but the last few."""
-        return few == 1 or (few <= _LAST and few + 2 < every)
+        return few == 1 or (few <= _LAST and few + _FEW < every)
 
     def told(self, why: Why, op: Operation, bad: Mapping[int, int] | None) -> Loss:
         """``bad``: the numbers of rounds at which it is lost, each with a step that is; None: it is
@@ -497,7 +496,7 @@ class _Sized(_Gone[PlaceT]):
         return len(self._largest.all(op)) >= _MANY
 
     def _is_few(self, few: int, every: int) -> bool:
-        return super()._is_few(few, every) and (self._ends or few + 2 < every)
+        return super()._is_few(few, every) and (self._ends or few + _FEW < every)
 
     def told(self, why: Why, op: Operation, bad: Mapping[int, int] | None) -> Loss:
         fine, exact = E.FALSE, True

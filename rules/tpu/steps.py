@@ -203,10 +203,6 @@ class Fates(Generic[PlaceT]):
         both = self._fill(a.writes, b.writes) and self._fill(b.writes, a.writes)
         return both and a.stored == b.stored
 
-    def takes(self, number: int) -> Iterator[int]:
-        """Whose results a step may take."""
-        return bits(self.taken[number])
-
     def is_lost(self, number: int) -> bool:
         return not self.reached >> number & 1
 

@@ -7,6 +7,7 @@ import sys
 from itertools import islice
 from pathlib import Path
 from types import CodeType, FrameType
+from typing import TypeAlias
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -23,6 +24,10 @@ _LAUNCHES = str(Path(__file__).resolve().parent / "session.py")
 NOWHERE = Span("<unknown>", 1, 0, 1, 0)
 
 
+#: a loop, and the names that it binds
+_Loop: TypeAlias = tuple[ast.For | ast.While, list[str]]
+
+
 class SourceText(Struct):
     """A parsed file. ``nodes`` maps ``(line, column, end line, end column)`` in bytes to nodes."""
 
@@ -32,7 +37,7 @@ class SourceText(Struct):
     nodes: dict[tuple[int, int, int, int], list[ast.AST]] = field(default_factory=dict)
     parents: dict[int, ast.AST] = field(default_factory=dict)
     #: by line: those around it
-    loops: dict[int, list[ast.For | ast.While]] = field(default_factory=dict)
+    loops: dict[int, list[_Loop]] = field(default_factory=dict)
 
     def span(self, node: ast.AST) -> Span:
         line: int = getattr(node, "lineno", 1)
@@ -278,15 +283,11 @@ def function_node(code: CodeType) -> ast.FunctionDef | None:
 
 def loop_around(span: Span) -> tuple[str, int, int] | None:
     """The file, the first and the last line of the innermost loop around a place."""
-    best: tuple[str, int, int] | None = None
-    for nodes in source(span.path).nodes.values():
-        for node in nodes:
-            if isinstance(node, (ast.For, ast.While)):
-                last = node.end_lineno or node.lineno
-                inside = node.lineno <= span.line <= last
-                if inside and (best is None or node.lineno > best[1]):
-                    best = (span.path, node.lineno, last)
-    return best
+    around = _loops_at(span.path, span.line)
+    if not around:
+        return None
+    loop, _ = around[-1]
+    return span.path, loop.lineno, loop.end_lineno or loop.lineno
 
 
 def rounds() -> tuple[Round, ...]:
@@ -304,10 +305,9 @@ def rounds() -> tuple[Round, ...]:
     out: list[Round] = []
     calls: tuple[int, ...] = ()
     for each in reversed(frames[:kernel]):
-        for loop in _loops_at(each.f_code.co_filename, each.f_lineno or 0):
+        for loop, names in _loops_at(each.f_code.co_filename, each.f_lineno or 0):
             if not isinstance(loop, ast.For):
                 return ()
-            names = [n.id for n in ast.walk(loop.target) if isinstance(n, ast.Name)]
             value = tuple(_known(each.f_locals.get(name)) for name in names)
             out.append(Round((each.f_code.co_filename, loop.lineno, *calls), value))
         calls = (*calls, each.f_lasti)
@@ -319,19 +319,25 @@ def _known(value: object) -> object:
     return value if isinstance(value, (bool, int, float, str)) else id(value)
 
 
-def _loops_at(path: str, line: int) -> list[ast.For | ast.While]:
+def _loops_at(path: str, line: int) -> list[_Loop]:
     """The loops around a line of a file, outermost first."""
     file = source(path)
     if line not in file.loops:
         found = [
-            node
+            (node, _bound(node))
             for nodes in file.nodes.values()
             for node in nodes
             if isinstance(node, (ast.For, ast.While))
             and node.body[0].lineno <= line <= (node.body[-1].end_lineno or line)
         ]
-        file.loops[line] = sorted(found, key=lambda node: node.lineno)
+        file.loops[line] = sorted(found, key=lambda loop: loop[0].lineno)
     return file.loops[line]
+
+
+def _bound(loop: ast.For | ast.While) -> list[str]:
+    """The names that a loop binds in each round."""
+    target = loop.target if isinstance(loop, ast.For) else None
+    return [n.id for n in ast.walk(target) if isinstance(n, ast.Name)] if target else []
 
 
 def is_user(path: str) -> bool:
