@@ -54,10 +54,12 @@ class Part(Struct, frozen=True):
     """The elements of a result that are made of what is defined, as one of the operands has it.
 
     ``formula``: that an element of the operand is, whose ``axes`` are symbols (or settled): lane,
-    slot, image, row, column, and which bytes of it. ``first``: the lane in which it starts.
-    ``source``: what goes into the given bytes of an element of the result.
+    slot, image, row, column, and which bytes of it; else what ``origin`` says of a first read is
+    true of it. ``first``: the lane in which it starts. ``source``: what goes into the given bytes
+    of an element of the result.
     """
 
+    origin: Check
     formula: Bool
     axes: tuple[Expr, Expr, Expr, Expr, Expr, Expr]
     own: frozenset[Sym]
@@ -99,27 +101,45 @@ class Part(Struct, frozen=True):
 class Spoilt(Struct, frozen=True):
     """A result that holds what is undefined, but for the elements that all ``parts`` have.
 
-    ``origins``: what is said of the first reads of that, in program order. Without parts it is a
-    work tensor.
+    Without parts it is a work tensor.
     """
 
     write: Use
     parts: tuple[Part, ...] = ()
-    origins: tuple[Check, ...] = ()
 
     @property
     def formulas(self) -> tuple[Bool, ...]:
         return tuple(part.formula for part in self.parts)
 
+    @property
+    def by_origin(self) -> list[tuple[Part, ...]]:
+        """The parts of each first read; one without any of a work tensor."""
+        groups: dict[int, list[Part]] = {}
+        for part in self.parts:
+            groups.setdefault(id(part.origin), []).append(part)
+        return [tuple(parts) for parts in groups.values()] or [()]
+
+    def defined(self, known: Known) -> dict[int, Bool]:
+        """That an element is none that some first read has spoilt, by what is said of that."""
+        n, c, h, w, part = (
+            E.symbol(f"{name} of it", 0, origin=E.Origin.AXIS) for name in (*AXES, "part")
+        )
+        return {
+            id(parts[0].origin): E.and_(*(each.of((n, c, h, w), part, known, "") for each in parts))
+            for parts in self.by_origin
+            if parts
+        }
+
 
 class Threat(Struct, frozen=True):
     """That a point which a result spoilt was written again, or was not spoilt by it.
 
-    ``given``: what holds of the symbols of that result; where ``formula`` is not free of them it is
-    ``open``. ``exact``: and otherwise it was spoilt.
+    ``origin``: what is said of the first read of that; None: of a work tensor. ``given``: what
+    holds of the symbols of that result; where ``formula`` is not free of them it is ``open``.
+    ``exact``: and otherwise it was spoilt.
     """
 
-    by: Spoilt
+    origin: Check | None
     formula: Bool
     given: tuple[Bool, ...]
     exact: bool
@@ -155,8 +175,11 @@ def result(table: Uses, read: Use) -> Use | None:
     return mine[0] if len(mine) == 1 else None
 
 
-def part_of(chip: Chip, read: Use, write: Use, point: Element, formula: Bool) -> Part:
-    """The elements of a result that are defined where ``formula`` holds of a read's elements."""
+def part_of(
+    chip: Chip, read: Use, write: Use, point: Element, origin: Check, formula: Bool
+) -> Part:
+    """The elements of a result that are defined where ``formula`` holds of a read's elements; of
+    the others ``origin`` tells."""
     (entry,) = kit.described(read.operation).footprint.reads_of(read.touch.role)
     fate = entry.fate
     assert not isinstance(fate, Decides)
@@ -180,7 +203,7 @@ def part_of(chip: Chip, read: Use, write: Use, point: Element, formula: Bool) ->
         line = fate.line(operation, index)
         return None if line is None else _any_of(read, fate, line, asked, index, part, free)
 
-    return Part(formula, axes, frozenset(own), first, chip.lanes, source)
+    return Part(origin, formula, axes, frozenset(own), first, chip.lanes, source)
 
 
 def _any(name: str, asked: str, count: Expr, free: list[tuple[Sym, Expr]]) -> Expr:
@@ -227,9 +250,7 @@ def threats(
         if _never_there(chip, each.write, read, point):
             continue
         for way, level in written.ways(each.write, read, also=each.formulas):
-            found = _threat(chip, read, point, each, way, level, writes)
-            if found is not None:
-                yield found
+            yield from _threats(chip, read, point, each, way, level, writes)
 
 
 def _never_there(chip: Chip, write: Use, read: Use, point: Point) -> bool:
@@ -241,7 +262,7 @@ def _never_there(chip: Chip, write: Use, read: Use, point: Point) -> bool:
     return point.known.decide(kit.places_apart(chip, *places)) is True
 
 
-def _threat(
+def _threats(
     chip: Chip,
     read: Use,
     point: Point,
@@ -249,31 +270,39 @@ def _threat(
     way: Way,
     level: int | None,
     writes: Sequence[Use],
-) -> Threat | None:
+) -> Iterator[Threat]:
+    """One for each first read of what has spoilt a result."""
     one = written.at(chip, point, way)
     asked = f"{read.order}.{read.touch.role}.{level}"
-    parts = (part.of(one.index, one.part, point.known, asked) for part in by.parts)
-    defined = E.and_(*map(way.put.bool, parts))
-    if by.parts and defined is E.TRUE:
-        return None
+    spoilt: list[tuple[Check | None, Bool]] = []
+    for parts in by.by_origin:
+        found = (part.of(one.index, one.part, point.known, asked) for part in parts)
+        defined = E.and_(*map(way.put.bool, found)) if parts else E.FALSE
+        if defined is not E.TRUE:
+            spoilt.append((parts[0].origin if parts else None, defined))
+    if not spoilt:
+        return
     kept = common_loops(by.write.loops, read.loops) if level is None else level
     near = [write for write in writes if not _never_there(chip, write, read, point)]
     beside, followed = _same_iteration(by, way, kept, near, read if level is not None else None)
     again, sure = written.there(chip, point, beside)
-    lost = E.and_(E.not_(defined) if by.parts else E.TRUE, E.not_(again))
-    if lost is E.FALSE:
-        return None
-    there, good = written.meets(point, way, one, (lost,))
-    if there is E.FALSE and good:
-        return None
-    after, settled = written.there(chip, point, _afterwards(by, read, level, near))
-    if after is E.TRUE:
-        return None
-    exact = sure and settled and followed
-    if good:
-        return Threat(by, E.or_(E.not_(there), after), (), exact, False)
-    formula = E.or_(E.ne(one.byte, point.element.byte), E.not_(lost), after)
-    return Threat(by, formula, (*way.within, *one.ranges), exact, True)
+    after: tuple[Bool, bool] | None = None
+    for origin, defined in spoilt:
+        lost = E.and_(E.not_(defined), E.not_(again))
+        if lost is E.FALSE:
+            continue
+        there, good = written.meets(point, way, one, (lost,))
+        if there is E.FALSE and good:
+            continue
+        after = after or written.there(chip, point, _afterwards(by, read, level, near))
+        if after[0] is E.TRUE:
+            return
+        exact = sure and after[1] and followed
+        if good:
+            yield Threat(origin, E.or_(E.not_(there), after[0]), (), exact, False)
+        else:
+            formula = E.or_(E.ne(one.byte, point.element.byte), E.not_(lost), after[0])
+            yield Threat(origin, formula, (*way.within, *one.ranges), exact, True)
 
 
 def _follows(write: Use, by: Spoilt) -> bool:

@@ -115,17 +115,14 @@ class _Reads:
         found: list[Check] = []
         for key, reads in groupby(self.table.reads, key=lambda read: id(read.operation)):
             parts: list[Part] = []
-            origins: list[Check] = []
             for read in reads:
-                checks, part, first = self._judged(read)
+                checks, more = self._judged(read)
                 found += checks
-                if part is not None:
-                    parts.append(part)
-                    origins += first
+                parts += more
             self.spoilt.pop(key, None)
             write = spoilt.result(self.table, read)
             if parts and write is not None:
-                self.spoilt[key] = Spoilt(write, tuple(parts), tuple(origins))
+                self.spoilt[key] = Spoilt(write, tuple(parts))
             if key in self.pinned:
                 self._compare(key)
         return found
@@ -134,11 +131,19 @@ class _Reads:
         """Whether a round finds what a result was taken to be; what it was taken to be stays."""
         pinned, now = self.pinned[key], self.spoilt.get(key)
         self.spoilt[key] = pinned
-        if now is None or not _alike(now.formulas, pinned.formulas):
+        if now is None or not self._alike(now, pinned):
             self._settle(key, first=False)
 
-    def _judged(self, read: Use) -> tuple[list[Check], Part | None, tuple[Check, ...]]:
-        """The checks of a read; what of its result is defined, if not all; and what is said then.
+    def _alike(self, one: Spoilt, other: Spoilt) -> bool:
+        """Whether a result has the same elements of each first read, as far as folding tells."""
+        use = one.write
+        known = Known((*self.demands, *use.path, *use.within), use.loops)
+        found = [each.defined(known) for each in (one, other)]
+        pairs = ([each.get(key, E.TRUE) for each in found] for key in found[0] | found[1])
+        return all(_implies(a, b) and _implies(b, a) for a, b in pairs)
+
+    def _judged(self, read: Use) -> tuple[list[Check], list[Part]]:
+        """The checks of a read; and what of its result is defined, if not all.
 
         What goes on is not judged; what is not known by its place alone is judged where it is read.
         """
@@ -148,7 +153,7 @@ class _Reads:
         clean = all(check.predicate is E.TRUE for check in own)
         point = None if clean and not self.spoilt else self._point(read)
         if point is None:
-            return own, None, ()
+            return own, []
         chip, table = self.chip, self.table
         spoilers = list(self.spoilt.values())
         threats = list(spoilt.threats(chip, read, point, spoilers, table.writes))
@@ -156,15 +161,13 @@ class _Reads:
         judged = [self._spoils(read, point, each, why or USED) for each in threats]
         write = spoilt.result(table, read)
         if why or write is None or (clean and not threats):
-            return [*own, *judged], None, ()
-        formula = self._defined(read, point, clean, threats)
-        if formula is not None:
-            first = tuple(check for each in threats for check in each.by.origins)
-            first = first if clean else (_said(own), *first)
-            part = spoilt.part_of(chip, read, write, point.element, formula)
-            return [_read_check(read, E.TRUE, exact=True)], part, first
+            return [*own, *judged], []
+        formulas = self._defined(read, point, None if clean else _said(own), threats)
+        if formulas is not None:
+            parts = [spoilt.part_of(chip, read, write, point.element, *each) for each in formulas]
+            return [_read_check(read, E.TRUE, exact=True)], parts
         reason = f"what becomes of what is undefined in {words(read.touch.role)} is not followed"
-        return _open([*own, *judged], reason), None, ()
+        return _open([*own, *judged], reason), []
 
     def _point(self, read: Use) -> written.Point | None:
         if id(read) not in self._points:
@@ -175,31 +178,38 @@ class _Reads:
         return self._points[id(read)]
 
     def _defined(
-        self, read: Use, point: written.Point, clean: bool, threats: list[Threat]
-    ) -> Bool | None:
-        """That an element of a read is defined; None: that cannot be said by its place alone."""
-        parts: list[Bool] = []
+        self, read: Use, point: written.Point, own: Check | None, threats: list[Threat]
+    ) -> list[tuple[Check, Bool]] | None:
+        """That an element of a read is defined, as each first read of what is not has it; None:
+        that cannot be said by its place alone.
+
+        ``own``: what is said of this read if it is one.
+        """
+        found: dict[int, tuple[Check, list[Bool]]] = {}
         exact = self.known
-        if not clean:
+        if own is not None:
             before = [
                 way for write in reversed(self.table.writes) for way, _ in written.ways(write, read)
             ]
             formula, exact = written.there(self.chip, point, before)
             exact = exact and self.known
-            parts.append(formula)
             works = [Spoilt(work) for work in self.table.destroyed]
-            threats = [
-                *threats,
-                *spoilt.threats(self.chip, read, point, works, self.table.writes),
-            ]
+            destroyed = spoilt.threats(self.chip, read, point, works, self.table.writes)
+            threats = [*threats, *(replace(each, origin=own) for each in destroyed)]
+            found[id(own)] = own, [formula]
         if not exact or any(each.open or not each.exact for each in threats):
             return None
-        formula = _pruned(E.and_(*parts, *(each.formula for each in threats)), point.known)
-        return formula if size([formula], LARGEST) <= LARGEST else None
+        for each in threats:
+            if each.origin is not None:
+                found.setdefault(id(each.origin), (each.origin, []))[1].append(each.formula)
+        out = [(origin, _pruned(E.and_(*parts), point.known)) for origin, parts in found.values()]
+        small = size([formula for _, formula in out], LARGEST) <= LARGEST
+        return [each for each in out if each[1] is not E.TRUE] if small else None
 
     def _spoils(self, read: Use, point: written.Point, threat: Threat, why: str) -> Check:
         """What a read finds was not made of what is undefined."""
-        origin = threat.by.origins[0]
+        origin = threat.origin
+        assert origin is not None  # (work tensors are asked of on their own)
         exact = threat.exact and self.known
         where = point.element
         role = words(read.touch.role)
@@ -240,18 +250,10 @@ def _pruned(formula: Bool, known: Known) -> Bool:
     return formula
 
 
-def _alike(these: Sequence[Bool], those: Sequence[Bool]) -> bool:
-    """Whether formulas say the same, as far as folding tells."""
-    return len(these) == len(those) and all(
-        one is other or (_implies(one, other) and _implies(other, one))
-        for one, other in zip(these, those, strict=True)
-    )
-
-
 def _implies(one: Bool, other: Bool) -> bool:
     """Whether one formula holds only where another one does, as far as folding tells."""
     against = E.not_(other)
-    if E.and_(one, against) is E.FALSE:
+    if one is other or E.and_(one, against) is E.FALSE:
         return True
     pairs = (one, against), (against, one)
     return any(_pruned(it, Known((given,), ())) is E.FALSE for it, given in pairs)

@@ -624,3 +624,23 @@ pl.dma.store(h, a.sub_view([2, 5, 1, 3], [0, 0, 0, 0]))
     tensors: Tensors = {"x": ("bfloat16", (1, 5, 1, 3)), "y": ("bfloat16", (2, 5, 1, 3))}
     found = judge(_kernel(PPL, "sg2260e", text, tensors))
     assert found.problems == ()
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3])
+def test_each_of_two_undefined_operands_of_one_result_is_told(rows: int) -> None:
+    """One is not loaded for one row, the other one for less than three."""
+    text = """
+okk.initialize()
+if rows > 1: okk.gdma_32bit_cpy_S2L(0, x, okk.dim4(1, 66, rows, 24), None, None)
+if rows > 2: okk.gdma_32bit_cpy_S2L(4096, z, okk.dim4(1, 66, rows, 24), None, None)
+okk.bdc_relu(8192, 0, okk.dim4(1, 66, rows, 24), None, None)
+okk.bdc_mac_C(8192, 4096, 0.5, okk.dim4(1, 66, rows, 24), None, None)
+okk.gdma_32bit_cpy_L2S(y, 8192, okk.dim4(1, 66, rows, 24), None, None)
+okk.poll()
+"""
+    tensors = ((name, Shaped("float32", (66 * rows * 24,))) for name in "xzy")
+    inputs: tuple[tuple[str, Shaped | int], ...] = (("rows", rows), *tensors)
+    for symbolic in (False, True):
+        body = tuple(text.strip().splitlines())
+        found = judge(Kernel(OKK, "bm1684", body, inputs, symbolic=symbolic))
+        assert (found.kind, found.problems) == ("violated" if rows < 3 else "clean", ())

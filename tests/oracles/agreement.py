@@ -147,7 +147,7 @@ def excluded(arguments: Mapping[str, Any], said: Sequence[Diagnostic]) -> bool:
 def _names(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """What the words of the check stand for."""
     names: dict[str, Any] = {name: name for name in dt.DTYPES}
-    names |= {"sizeof": _bytes_of, "min": min, "max": max, "len": len}
+    names |= {"sizeof": _bytes_of, "bits": dt.BITS.get, "min": min, "max": max, "len": len}
     for name, value in arguments.items():
         shaped = isinstance(value, Shaped)
         names[name] = SimpleNamespace(dtype=value.dtype, shape=value.shape) if shaped else value
