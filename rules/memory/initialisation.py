@@ -15,7 +15,7 @@ from rules.memory.defined import Flow
 from rules.memory.formulas import numbers_of, pinned
 from rules.memory.reading import Read, regions
 from rules.memory.relief import Relief
-from rules.memory.runtime import covered_there, unmoved
+from rules.memory.runtime import covered_there, enough_of, unmoved
 from rules.memory.samples import determined, missed, possible
 from rules.memory.shares import shared_out
 from rules.memory.words import (
@@ -85,7 +85,7 @@ def uninitialised_reads(trace: Trace, target: Target) -> Iterable[Check]:
                 writes = [w.access for w in flow.writes.get(id(storage), ())]
                 path = (*read.access.path, *read.access.given)
                 known = table.assumed(read.access.order)
-                held = covered_there(read.blame, writes, path, known, "before it is read")
+                held = covered_there(read.blame, writes, path, table, known, read.access)
                 check = replace(check, runtime=held, required=_required(flow, read))
             found.setdefault(id(source), []).append(check)
             if read.replaced is not E.FALSE and not reason:
@@ -482,8 +482,7 @@ def _taken_whole(
             return False
         return counted.written(view.storage, still, path, numbers_of(table.trace)) is E.TRUE
 
-    when = "before it is returned"
-    return covered_there(blame, writes, path, known, when, unmoved_too=unmoved_too)
+    return covered_there(blame, writes, path, table, known, unmoved_too=unmoved_too)
 
 
 def _output_check(
@@ -515,8 +514,11 @@ def _output_check(
     notes += [Note(span, "returned here"), *_which(view)]
     held = "" if exact else _taken_whole(table, view, writes, point, (*path, *there), blame)
     required = E.TRUE
-    if not exact and blame is not None and not blame.view.indirect and not table.trace.unmodelled:
-        required = missed(table.trace, view.storage, writes, path)
+    if not exact and blame is not None and not table.trace.unmodelled:
+        if not blame.view.indirect:
+            required = missed(table.trace, view.storage, writes, path)
+        elif not _exempt(storage):
+            required = enough_of(writes, storage, table)
     part = region(writes[-1], pinned(table.trace)) if len(writes) == 1 else ""
     found = _returned_written(storage, bool(writes))
     check = replace(

@@ -6,7 +6,7 @@ decided; of the rest the kernel's report says what it rests on.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import reduce
 from operator import mul
 
@@ -14,9 +14,11 @@ from msgspec.structs import replace
 
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr, Sym
-from verifier.symbolic.memory.index import Access
+from verifier.symbolic.instruction import Trait
+from verifier.symbolic.memory.index import Access, Index
 from verifier.symbolic.memory.known import Known
 from verifier.symbolic.tensors import Loop, LoopKind, Storage, View
+from verifier.symbolic.trace import Operation
 
 
 def elements(shape: Iterable[Expr]) -> Expr:
@@ -25,7 +27,12 @@ def elements(shape: Iterable[Expr]) -> Expr:
 
 
 def may_cover(
-    writes: Iterable[Access], storage: Storage, path: Iterable[Bool], known: Known
+    writes: Iterable[Access],
+    storage: Storage,
+    path: Iterable[Bool],
+    table: Index,
+    known: Known,
+    before: Access | None = None,
 ) -> bool:
     """Whether some writes may be of all of a tensor, wherever it is that the data says.
 
@@ -33,14 +40,22 @@ def may_cover(
     holds as well, ``known``: what the kernel demands) and fill whole rows, by themselves or piece
     by piece in loops around them: what is in one column always goes nowhere else. Each begins
     no further on than as many elements as it wrote in earlier rounds: so any element can be come
-    to. A loop on the device runs as often as the data says.
+    to. Rounds that write where others did count once, and so do two writes at one place. A loop on
+    the device runs as often as the data says. ``before``: what has to find all of it written, in
+    the first round of its own loops as well.
     """
     held = {id(condition) for condition in path}
-    row, total = elements(storage.shape[1:]), E.const(0)
+    row = elements(storage.shape[1:])
+    counted: dict[object, Expr] = {}
     for write in writes:
         if not write.view.indirect or any(id(condition) not in held for condition in write.path):
             continue
         around = [loop for loop in write.loops if loop not in storage.loops]
+        if before is not None:
+            if write.order > before.order:
+                continue
+            around = [x for x in around if x.kind is LoopKind.GRID or x not in before.loops]
+        around = [loop for loop in around if elsewhere(write, loop, table)]
         dynamic = any(loop.kind is LoopKind.DYNAMIC for loop in around)
         start, pieces = _start_of_rows(write.view, row, around, known)
         if start is None:
@@ -54,8 +69,88 @@ def may_cover(
             continue
         if dynamic:
             return True
-        total = total + size * elements(loop.trips for loop in others)
-    return E.ge(total, elements(storage.shape)) is E.TRUE
+        place = (start, tuple(others), *_numbers(write, table))
+        size = size * elements(loop.trips for loop in others)
+        counted[place] = E.maximum(counted[place], size) if place in counted else size
+    enough = E.ge(sum(counted.values(), E.const(0)), elements(storage.shape))
+    return bool(counted) and known.decide(enough) is True
+
+
+def elsewhere(write: Access, loop: Loop, table: Index) -> bool:
+    """Whether a write may be at another place in another round of a loop around it."""
+    view = write.view
+    if any(loop.symbol in coord.free() for coord in view.coords):
+        return True
+    if not view.indirect:
+        return not view.exact
+    if not view.indices or any(place.index is None for place in view.placed):
+        return True
+    return any(_changes(index, loop, table, frozenset()) for index in view.indices)
+
+
+def _changes(view: View, loop: Loop, table: Index, seen: frozenset[int]) -> bool:
+    """Whether numbers in memory may be others in another round of a loop."""
+    storage, symbol = view.storage, loop.symbol
+    made = zip(view.instance, storage.loops, strict=False)
+    terms = [*view.coords, *(index for index, around in made if around is not loop)]
+    if any(symbol in term.free() for term in terms) or id(storage) in seen:
+        return True
+    if any(_changes(index, loop, table, seen) for index in view.indices):
+        return True
+    for write in table.uses(storage).writes:
+        operation = write.operation
+        if loop not in write.loops:
+            continue
+        terms = [*write.view.coords, *(each.trips for each in write.loops)]
+        free = [*(term.free() for term in terms), *(fact.free() for fact in write.path)]
+        if any(symbol in symbols for symbols in free):
+            return True
+        if operation.adds or write.view.indirect or _speaks_of(operation, symbol):
+            return True
+        inside = seen | {id(storage)}
+        if any(_changes(read, loop, table, inside) for _, read in operation.reads):
+            return True
+    return False
+
+
+def _speaks_of(operation: Operation, symbol: Sym) -> bool:
+    """Whether an operation is given a number of a loop, or draws one."""
+    given = [each.value for each in operation.operands.values() if each.view is None]
+    while given:
+        value = given.pop()
+        if isinstance(value, (Expr, Bool)):
+            if symbol in value.free():
+                return True
+        elif isinstance(value, (tuple, list)):
+            given += value
+    traits = () if operation.instruction is None else operation.instruction.traits
+    return Trait.RANDOM in traits or Trait.GENERATOR in traits
+
+
+def _numbers(write: Access, table: Index) -> Iterator[object]:
+    """What tells the numbers that place a write from others: where they are, and since when."""
+    for index in write.view.indices:
+        set_ = (each.order for each in table.uses(index.storage).writes)
+        since = max((order for order in set_ if order < write.order), default=-1)
+        yield (id(index.storage), index.instance, index.coords, since)
+    if not write.view.indices:
+        yield id(write)
+
+
+def enough_of(writes: Iterable[Access], storage: Storage, table: Index) -> Bool:
+    """That a tensor has no more elements than are ever written, wherever the data puts them."""
+    total = E.const(0)
+    for write in writes:
+        view = write.view
+        if view.dtype.itemsize is not storage.dtype.itemsize:
+            return E.TRUE
+        around = [loop for loop in write.loops if loop not in storage.loops]
+        around = [loop for loop in around if elsewhere(write, loop, table)]
+        sizes = (*view.shape, *(loop.trips for loop in around))
+        if any(symbol.origin not in E.GIVEN for size in sizes for symbol in size.free()):
+            return E.TRUE
+        total = total + elements(sizes)
+    return E.ge(total, elements(storage.shape))
 
 
 def _start_of_rows(
@@ -132,24 +227,30 @@ def covered_there(
     blame: Access | None,
     writes: Iterable[Access],
     path: Iterable[Bool],
+    table: Index,
     known: Known,
-    when: str,
+    before: Access | None = None,
     *,
     unmoved_too: Callable[[], bool] = lambda: False,
 ) -> str:
     """What is assumed of writes at places known at run time only; empty if nothing may be.
 
     ``blame``: the access because of which it is not known that all of a tensor, or of what is read
-    of it, is written; ``path`` and ``known``: what holds; ``when``: by when it has to be;
+    of it, is written; ``path`` and ``known``: what holds; ``before``: the read by which it has to
+    be, of a tensor that is not just returned;
     ``unmoved_too``: whether they are of all where the data adds nothing to their places.
     """
     held = list(writes)
     if blame is None or not blame.view.indirect or not held:
         return ""
     reads = all(not write.view.indirect for write in held)
-    if not reads and not may_cover(held, blame.view.storage, path, known) and not unmoved_too():
-        return ""
-    name = blame.view.storage.name
+    when = "before it is returned" if before is None else "before it is read"
+    storage = blame.view.storage
+    direct = None if before is None or before.view.indirect else before
+    if not reads and not may_cover(held, storage, path, table, known, direct):
+        if not unmoved_too():
+            return ""
+    name = storage.name
     if reads:
         return f"runtime places in `{name}`: taken to have been written {when}"
     return f"runtime places in `{name}`: taken to make it complete {when}"

@@ -230,7 +230,7 @@ def columns(x):
         ("2 * pair", "2 * pair", 24, "unknown"),  # the other half's counter, of the same pair
         ("2 * pair + odd", "2 * pair + odd", 24, "verified"),
         ("2 * pair + odd", "2 * pair + odd", 23, "violated"),
-        ("2 * pair + odd", "2 * pair + odd", 25, "unknown"),  # a column that nothing writes
+        ("2 * pair + odd", "2 * pair + odd", 25, "violated"),  # a column that nothing writes
         ("2 * pair + odd", "(2 * pair + odd + 1) % 8", 24, "unknown"),
         ("pair", "pair + 1", 24, "unknown"),  # of the round before
     ],
