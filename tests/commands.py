@@ -228,6 +228,8 @@ def _serve(number: int) -> int:
         for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             import_module(found.name)
     loader.complete()
+    if ROOT in Path(verifier.__file__).parents:  # of other trees little is asked
+        _warm()
     gc.freeze()  # what is shared with all commands is not looked through by each
     request: dict[str, Any] | None = None
     with socket.socket(fileno=number) as asked:
@@ -267,6 +269,16 @@ def _serve(number: int) -> int:
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(status)  # taking everything down that is loaded takes longer than most commands
+
+
+def _warm() -> None:
+    """What a first analysis makes for all later ones is made before anything is forked."""
+    from verifier.engine import analyze_file
+    from verifier.report.model import FileRequest
+    from verifier.symbolic import expr
+
+    analyze_file(FileRequest(str(ROOT / "fixtures/nki/bad/output_tail.py")))
+    expr.fresh_context()
 
 
 def _open_streams() -> None:

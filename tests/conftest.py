@@ -17,12 +17,8 @@ from _pytest.runner import runtestprotocol
 from hypothesis import settings
 
 import verifier.dialects  # noqa: F401  # sources are searched for their kernels
-from tests.sweeps import examples
+from tests import sweeps
 from verifier.symbolic import expr as E
-
-# how long an example takes says something of the machine and who else uses it
-settings.register_profile("untimed", deadline=None, max_examples=examples(100))
-settings.load_profile("untimed")
 
 # a test never meets the results of an earlier run
 os.environ["TILELINT_CACHE_DIR"] = ""
@@ -32,6 +28,15 @@ if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):
     _compiled = tempfile.mkdtemp(prefix="tilelint-tests-")
     os.environ["PYTHONPYCACHEPREFIX"] = _compiled
     atexit.register(shutil.rmtree, _compiled, ignore_errors=True)
+
+
+@pytest.hookimpl
+def pytest_configure(config: pytest.Config) -> None:
+    """How many cases a test has depends on what is run, and is known before it is read."""
+    sweeps.begin(argument.partition("::")[0] for argument in config.args)
+    # how long an example takes says something of the machine and who else uses it
+    settings.register_profile("untimed", deadline=None, max_examples=sweeps.examples(100))
+    settings.load_profile("untimed")
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

@@ -29,6 +29,7 @@ from msgspec.structs import replace
 from tests.executor.cases import BAD, GOOD, OTHERS, Case
 from tests.oracles import agreement
 from tests.oracles.agreement import gist
+from tests.sweeps import thinned
 from verifier.executor import simulate
 from verifier.executor.api import Simulation, load_kernel
 from verifier.executor.loader import generation_of
@@ -41,7 +42,7 @@ from verifier.hardware import targets
 from verifier.report.model import FileRequest, FileResult
 
 NKI = Path(__file__).resolve().parents[2] / "fixtures" / "nki"
-RUNS = int(os.environ.get("TILELINT_DIFFERENTIAL", "50"))
+RUNS = int(os.environ.get("TILELINT_DIFFERENTIAL", 50 // thinned(1)))
 #: the runs are done in so many tests, for as many processors
 PARTS = 2 if RUNS > 1000 else 1
 TARGETS = ("trn1", "trn2", "trn3")

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from tests.fixes.support import copied, mend, request
 from tests.fixtures.support import FIXTURES, bad
-from tests.sweeps import part
+from tests.sweeps import examples, part
 from verifier.engine.analysis import analyze_file
 from verifier.report.model import Diagnostic, FileResult, Fix
 from verifier.rulebase import find
@@ -370,7 +370,9 @@ def path_text(fixing: object, path: Path) -> str:
     tail=st.sampled_from(["", "\n\n", "x = 1", "\f\ny = 'é'\n"]),
 )
 @settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=examples(75),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 def test_the_rest_of_the_file_is_untouched(
     end: str, margin: str, mark: bool, comments: list[str], tail: str, tmp_path: Path

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.fixes.support import copied, finish, mend, request
 from tests.fixtures.support import bad, good
-from tests.sweeps import part
+from tests.sweeps import part, thinned
 from verifier.cli.fix import Again
 from verifier.engine.suppressions import suppression_edit
 from verifier.report.model import PRECONDITION, Edit
@@ -65,7 +65,9 @@ def test_every_finding_can_be_suppressed(path: Path, tmp_path: Path) -> None:
     end=st.sampled_from(["\n", "\r\n"]),
 )
 @settings(
-    max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=10 // thinned(1),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 def test_what_is_of_no_use_is_removed_again(
     path: Path, where: float, rules: list[str], alone: bool, end: str, tmp_path: Path

@@ -11,6 +11,7 @@ from rules.memory.initialisation import uninitialised_reads, unwritten_outputs
 from rules.memory.meetings import meetings
 from tests.memory import oracle
 from tests.memory.build import Kernel
+from tests.sweeps import thinned
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import TARGETS
 from verifier.symbolic import expr as E
@@ -23,7 +24,7 @@ from verifier.symbolic.tensors import LoopKind, Storage, View
 
 TARGET = TARGETS["trn2"]
 SETTINGS = settings(
-    max_examples=150,
+    max_examples=150 // thinned(1),
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from verifier.cli.main import main
+from tests.commands import tilelint
 from verifier.engine import analyze_file
 from verifier.executor import simulate
 from verifier.executor.machine import Options
@@ -116,7 +116,6 @@ CARRIED = (
 @pytest.mark.parametrize(("kernel", "loaded", "computed", "short"), CARRIED)
 def test_the_tensor_that_is_short_is_named_where_another_is_carried_to_it(
     tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
     kernel: str,
     loaded: str,
     computed: str,
@@ -125,8 +124,10 @@ def test_the_tensor_that_is_short_is_named_where_another_is_carried_to_it(
     path = tmp_path / "kernel.py"
     text = kernel.replace("{LOADED}", loaded).replace("{COMPUTED}", computed)
     path.write_text(text, encoding="utf-8")
-    main(["check", str(path), "--replay", "--no-cache", "--isolated", "--format", "concise"])
-    said = [line for line in capsys.readouterr().out.splitlines() if "error[" in line]
+    options = ("--replay", "--no-cache", "--isolated", "--format", "concise")
+    said = [
+        line for line in tilelint("check", path, *options).stdout.splitlines() if "error[" in line
+    ]
     if short:
         (line,) = said
         assert f"`{short}` is read before all of it was written" in line, line

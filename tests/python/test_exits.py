@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.python.support import assignments, execute, machine
+from tests.sweeps import examples
 from verifier.solver.query import Query
 from verifier.solver.solver import Solver
 from verifier.symbolic import expr as E
@@ -105,7 +106,7 @@ def holds(source: str) -> None:
         assert not answer.proved, (source, env, place["result"], outcome.value, facts(vm))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(75), deadline=None)
 @given(
     st.sampled_from(LOOPS), st.lists(st.sampled_from(STEPS), min_size=1, max_size=4), st.booleans()
 )

@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 from tests.python.operations import check
 from tests.python.programs import same, same_for, unknown
 from tests.python.support import machine, program, run
+from tests.sweeps import examples
 from verifier.symbolic import expr as E
 from verifier.symbolic.python import suspended
 from verifier.symbolic.trace import LedgerKind
 
-EXAMPLES = settings(max_examples=25, deadline=None)
+EXAMPLES = settings(max_examples=examples(75), deadline=None)
 
 MIXED_STEPS = [
     "next(a)", "next(b)", "next(c)", "a.send('x')", "list(c)", "next(a, 0)", "a.send('stop')",

@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 from tests.python.operations import check, numbers
 from tests.python.programs import same, same_for
 from tests.python.support import machine, run
+from tests.sweeps import examples
 from verifier.symbolic import expr as E
 from verifier.symbolic.values import Opaque
 
-EXAMPLES = settings(max_examples=25, deadline=None)
+EXAMPLES = settings(max_examples=examples(75), deadline=None)
 
 STEPS = [
     "next(i)", "next(i, 'end')", "a.append(9)", "a.pop()", "a.insert(0, 8)", "list(i)", "next(e)",

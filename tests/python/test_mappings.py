@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 from tests.python.operations import check, numbers
 from tests.python.programs import same, same_for
 from tests.python.support import machine, program, run
+from tests.sweeps import examples
 from verifier.symbolic import expr as E
 
-EXAMPLES = settings(max_examples=25, deadline=None)
+EXAMPLES = settings(max_examples=examples(75), deadline=None)
 
 DICT_STEPS = [
     "d.popitem()", "d.clear()", "list(d.copy())", "len(d)", "list(d)", "list(d.items())",

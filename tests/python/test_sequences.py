@@ -9,12 +9,13 @@ from hypothesis import strategies as st
 from tests.python.operations import bounds, check, numbers
 from tests.python.programs import same, same_for
 from tests.python.support import SPAN, agrees, machine, program, run
+from tests.sweeps import examples
 from verifier.symbolic import expr as E
 from verifier.symbolic.python.heap import ListBox, Many
 from verifier.symbolic.python.inputs import LazyShape, Parameter
 from verifier.symbolic.python.vm import VM
 
-EXAMPLES = settings(max_examples=25, deadline=None)
+EXAMPLES = settings(max_examples=examples(75), deadline=None)
 
 LIST_STEPS = [
     "a.pop()", "a.clear()", "a.reverse()", "a.copy()", "a.sort()", "len(a)", "bool(a)",

@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 from tests.python.operations import check
 from tests.python.programs import same, same_for
 from tests.python.support import machine, run
+from tests.sweeps import examples
 from verifier.symbolic import expr as E
 
-EXAMPLES = settings(max_examples=25, deadline=None)
+EXAMPLES = settings(max_examples=examples(75), deadline=None)
 
 SET_STEPS = [
     "s.clear()", "s.copy()", "len(s)", "bool(s)", "s[0]", "s.nothing", "s + s", "s.add()",

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from msgspec.structs import replace
 
+from tests.sweeps import examples
 from verifier.report.baseline import (
     SOURCE,
     Baseline,
@@ -41,7 +42,7 @@ def test_a_baseline_makes_all_findings_known(tmp_path: Path) -> None:
     assert replace(report, kernels=healthy).exit_status(strict=True) == 0
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(90), deadline=None)
 @given(reports())
 def test_any_baseline_comes_back_and_knows_everything(report: RunReport) -> None:
     baseline = of(report)

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from tests.sweeps import examples
 from verifier.report import github
 from verifier.report.model import Diagnostic, RunReport, Span
 from verifier.report.text import Options
@@ -55,7 +56,7 @@ def test_what_is_escaped_comes_back(text: str) -> None:
     assert unescape(github.escape(text)) == text
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(90), deadline=None)
 @given(reports())
 def test_any_report_is_one_command_for_each_finding(report: RunReport) -> None:
     lines = render(report).split("\n")

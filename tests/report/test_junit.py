@@ -81,7 +81,7 @@ def test_no_kernels() -> None:
     assert cases(render(EMPTY)) == {}
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(90), deadline=None)
 @given(reports())
 def test_any_report_is_a_document_that_agrees_with_the_exit_status(report: RunReport) -> None:
     for strict in (False, True):

@@ -203,7 +203,7 @@ def test_the_official_schema(faults: Callable[[str], list[str]], report: RunRepo
     assert faults(render(report)) == []
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(report=reports())
 def test_the_official_schema_on_any_report(
     faults: Callable[[str], list[str]], report: RunReport

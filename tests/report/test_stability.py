@@ -78,5 +78,5 @@ def test_shifted_and_reordered_files_keep_their_fingerprints(
         assert {name: what for name, (what, _) in before.items()} == {
             name: what for name, (what, _) in after.items()
         }
-    assert len(before) > 20
+    assert len(before) >= len(files)
     assert all(before[name][1] != moved[name][1] for name in before)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.sweeps import ALL
+from tests.sweeps import ALL, thinned
 
 from .support import bad, good, tilelint
 
@@ -99,7 +99,7 @@ def test_bad_option(kernel: Path, arguments: list[str]) -> None:
 
 
 #: files around a broken one: enough for every worker to have some before and behind it
-MANY = 100 if ALL else 30
+MANY = 100 if ALL else 30 // thinned(1)
 
 BROKEN = {
     "syntax": good().replace("out = nl.ndarray(", "out = = nl.ndarray((", 1).encode(),

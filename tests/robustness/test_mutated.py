@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.sweeps import thinned
 from verifier.engine import analyze_file
 from verifier.report.model import FileRequest, FileResult
 
@@ -21,9 +22,9 @@ from .support import FIXTURES, bad, good
 FILES = [p.read_text(encoding="utf-8") for p in sorted(FIXTURES.rglob("*.py"))]
 TEXTS = [good(), bad(), *filter(None, FILES)]
 #: of the texts that are cut off, each so many-th
-_EVERY = 5 if "TILELINT_EXAMPLES" in os.environ else 40
+_EVERY = 5 if "TILELINT_EXAMPLES" in os.environ else thinned(40)
 COMMON = settings(
-    max_examples=int(os.environ.get("TILELINT_EXAMPLES", "6")),
+    max_examples=int(os.environ.get("TILELINT_EXAMPLES", 6 // thinned(1))),
     deadline=None,
     derandomize="TILELINT_EXAMPLES" not in os.environ,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],

@@ -40,6 +40,14 @@ CHECKED: list[Row] = part(ROWS, 3, lambda row: [row.rule, (row.api, row.target)]
 RUN = [row for row in ROWS if (rule := find(row.rule)) and rule.replayed.shown is not Shown.NEVER]
 #: of each rule, generation and target one at least
 SOME: list[Row] = part(RUN, 3, lambda row: [row.rule, (row.api, row.target)])
+RUN_TWINS = [
+    (rule, twin)
+    for rule, twin in TWINS
+    if "nki" in rule.dialects and rule.replayed.shown is not Shown.NEVER
+]
+SOME_TWINS: list[tuple[Rule, Twin]] = part(
+    RUN_TWINS, 1, lambda each: [each[0].id, (each[1].api, each[1].target)]
+)
 CERTAIN = ("always", "sometimes")
 #: names, dtypes and shapes of a kernel's inputs
 Inputs = list[tuple[str, str, tuple[int, ...]]]
@@ -85,11 +93,7 @@ def test_a_run_says_the_same(row: Row, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("rule", "twin"),
-    [
-        (rule, twin)
-        for rule, twin in TWINS
-        if "nki" in rule.dialects and rule.replayed.shown is not Shown.NEVER
-    ],
+    SOME_TWINS,
     ids=lambda each: getattr(each, "fact", None) or each.id,
 )
 def test_a_run_says_the_same_of_a_twin(rule: Rule, twin: Twin, tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from unittest.mock import patch
 
 from msgspec.structs import replace
 
-from tests.sweeps import ALL
+from tests.sweeps import ALL, thinned
 from verifier.executor import session, simulate
 from verifier.executor.api import Simulation
 from verifier.executor.machine import ConcreteMachine, Options
@@ -31,7 +31,7 @@ from verifier.report.model import FileRequest, FileResult
 from verifier.symbolic.trace import Operation
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
-RUNS = int(os.environ.get("TILELINT_DIFFERENTIAL", "50"))
+RUNS = int(os.environ.get("TILELINT_DIFFERENTIAL", 50 // thinned(1)))
 SIZES = (1, 2, 3, 5, 8, 16, 31, 33, 48, 63, 64, 65, 96, 100, 128, 129, 200, 257, 640, 1500, 4096)
 #: sizes that few kernels admit
 LARGE = (4097, 20000, 70000)
