@@ -36,8 +36,11 @@ class SourceText(Struct):
     tree: ast.Module | None = None
     nodes: dict[tuple[int, int, int, int], list[ast.AST]] = field(default_factory=dict)
     parents: dict[int, ast.AST] = field(default_factory=dict)
+    repeated: list[ast.For | ast.While] = field(default_factory=list)
     #: by line: those around it
     loops: dict[int, list[_Loop]] = field(default_factory=dict)
+    #: by their names and the lines where they begin, decorators included
+    functions: dict[tuple[str, int], ast.FunctionDef] = field(default_factory=dict)
 
     def span(self, node: ast.AST) -> Span:
         line: int = getattr(node, "lineno", 1)
@@ -85,6 +88,11 @@ def source(path: str) -> SourceText:
         if isinstance(node, (ast.expr, ast.stmt)):
             key = (node.lineno, node.col_offset, node.end_lineno or 0, node.end_col_offset or 0)
             found.nodes.setdefault(key, []).append(node)
+        if isinstance(node, ast.FunctionDef):
+            first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
+            found.functions.setdefault((node.name, first), node)
+        elif isinstance(node, (ast.For, ast.While)):
+            found.repeated.append(node)
     return found
 
 
@@ -270,15 +278,7 @@ def loop_over(frame: FrameType, name: str) -> ast.For | None:
 
 def function_node(code: CodeType) -> ast.FunctionDef | None:
     """The definition that a function's code is of, if it is one and was found."""
-    file = source(code.co_filename)
-    if file.tree is None:
-        return None
-    for node in walk(file.tree):
-        if isinstance(node, ast.FunctionDef) and node.name == code.co_name:
-            first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
-            if first == code.co_firstlineno:
-                return node
-    return None
+    return source(code.co_filename).functions.get((code.co_name, code.co_firstlineno))
 
 
 def loop_around(span: Span) -> tuple[str, int, int] | None:
@@ -325,10 +325,8 @@ def _loops_at(path: str, line: int) -> list[_Loop]:
     if line not in file.loops:
         found = [
             (node, _bound(node))
-            for nodes in file.nodes.values()
-            for node in nodes
-            if isinstance(node, (ast.For, ast.While))
-            and node.body[0].lineno <= line <= (node.body[-1].end_lineno or line)
+            for node in file.repeated
+            if node.body[0].lineno <= line <= (node.body[-1].end_lineno or line)
         ]
         file.loops[line] = sorted(found, key=lambda loop: loop[0].lineno)
     return file.loops[line]

@@ -239,7 +239,7 @@ def _reached(machine: ConcreteMachine, storage: Storage, memory: ByteMemory | No
     axes = range(len(shape))
     along = [taken.any(tuple(other for other in axes if other != axis)) for axis in axes]
     ends = tuple(int(there.nonzero()[0][-1]) + 1 if there.any() else 0 for there in along)
-    unread = tuple(int(np.argmin([*there, False])) for there in along)
+    unread = tuple(int(np.append(there, False).argmin()) for there in along)
     written = memory.touched
     machine.meet(Reached(storage, ends, ends, unread, unread, memory.consumed, written))
 
