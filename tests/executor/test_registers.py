@@ -83,3 +83,48 @@ def test_a_register_is_written(tmp_path: Path) -> None:
         if d.rule == "device-loop"
     ]
     np.testing.assert_array_equal(simulate(f"{path}::kernel")(*GIVEN), GIVEN[0] + 3)
+
+
+PARTS = """
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def kernel(x, n):
+    assert x.shape == (2, 24, 40) and x.dtype == nl.float32
+    assert n.shape == (1, 1) and n.dtype == nl.int32
+    y = nl.ndarray((3, 2, 24, 40), dtype=nl.float32, buffer=nl.shared_hbm)
+    zero = nl.ndarray((72, 80), dtype=nl.float32, buffer=nl.sbuf)
+    held = nl.ndarray((1, 1), dtype=nl.int32, buffer=nl.sbuf)
+    nisa.memset(dst=zero, value=0.0)
+    nisa.dma_copy(dst=y.reshape((72, 80)), src=zero)
+    nisa.dma_copy(dst=held, src=n)
+    r = nisa.register_alloc()
+    nisa.register_load(r, held)
+    pair = y.select(0, r)
+    {written}
+    return y
+"""
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "a, b = pair[0], pair[1]; nisa.dma_copy(dst=a, src=x[0]); nisa.dma_copy(dst=b, src=x[1])",
+        "nisa.dma_copy(dst=pair[:, 0:20], src=x[:, 0:20])\n"
+        "    nisa.dma_copy(dst=pair[:, 20:24][:, :, 0:40], src=x[:, 20:24])",
+        "nisa.dma_copy(dst=pair[:, :, 0:40:2], src=x[:, :, 0:40:2])\n"
+        "    nisa.dma_copy(dst=pair[:][..., 1:40:2], src=x[:, :, 1:40:2])",
+    ],
+)
+def test_parts_of_a_view_that_a_register_places_are_told_apart(
+    tmp_path: Path, written: str
+) -> None:
+    path = tmp_path / "file.py"
+    path.write_text(PARTS.replace("{written}", written))
+    x = np.arange(2 * 24 * 40, dtype=np.float32).reshape(2, 24, 40)
+    found = simulate(f"{path}::kernel")(x, np.array([[2]], np.int32))
+    np.testing.assert_array_equal(found[2], x)
+    assert not np.any(found[:2])

@@ -21,6 +21,7 @@ from verifier.executor.memory import Bound, Memory, Template
 from verifier.executor.programs import Plans, Program
 from verifier.executor.recent import Progress, RecentOperations, Stores
 from verifier.executor.records import Record
+from verifier.executor.regions import Remembered
 from verifier.executor.watch import WATCHED, Watch
 from verifier.hardware import dtypes as dt
 from verifier.hardware.catalogue import Hardware
@@ -62,6 +63,7 @@ from verifier.symbolic.values import (
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
+
 
 #: so many operations of a TPU are looked at together, by rules that compare all of them
 TRACED: Final = 100
@@ -204,8 +206,8 @@ class ConcreteMachine(Numbering):
         self.optional: frozenset[str] = frozenset()
         self.rng = np.random.default_rng(options.seed)
         self.state: dict[object, object] = {}
-        #: run-time offsets of indirect views, by the symbols of their axes
-        self.indirect: dict[tuple[int, ...], object] = {}
+        #: run-time offsets of indirect views
+        self.indirect: Remembered = {}
         #: the operation that was emitted last, and how many were; tensors that were made
         self.last: Operation | None = None
         self.emitted = 0

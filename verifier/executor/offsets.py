@@ -9,10 +9,9 @@ import numpy as np
 from msgspec import Struct
 
 from verifier.executor.access import indices, integer, truth, value
-from verifier.executor.findings import UnsupportedError
 from verifier.executor.memory import Bound, Memory
 from verifier.executor.names import RegisterValue
-from verifier.executor.regions import Gather, Geometry, positions_of
+from verifier.executor.regions import Gather, Geometry, Offsets, positions_of
 from verifier.hardware import dtypes as dt
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
@@ -35,6 +34,11 @@ class Located:
     place: Geometry | None
 
     @property
+    def as_view(self) -> View:
+        """The view as rules see it."""
+        raise NotImplementedError
+
+    @property
     def shape(self) -> tuple[int, ...]:
         raise NotImplementedError
 
@@ -50,18 +54,25 @@ class Indices:
     inner: object
 
 
-class Offsets(Struct, frozen=True):
-    """An indirect view: positions of its elements with the tiles of indices as they are now."""
-
-    compute: Callable[[View], Gather]
-
-    def positions(self, view: View) -> Gather:
-        """Of the view as an operation uses it: a mask may have joined it."""
-        return self.compute(view)
+def _keys(view: View) -> tuple[tuple[E.Sym, ...], tuple[Expr, ...]]:
+    """What tells an indirect view from others, whatever mask joins it, and before and after what
+    it begins at is settled."""
+    zero = {held.symbol: E.const(0) for held in view.held if held.symbol is not None}
+    coords = tuple(map(E.Substitution(zero).expr, view.coords))
+    return tuple(axis.symbol for axis in view.axes), coords
 
 
-def _key(view: View) -> tuple[int, ...]:
-    return tuple(axis.symbol.id for axis in view.axes)
+def _remember(machine: ConcreteMachine, view: View, compute: Callable[[View], Gather]) -> None:
+    axes, coords = _keys(view)
+    machine.indirect.setdefault(axes, {})[coords] = Offsets(compute)
+
+
+def remembered(machine: ConcreteMachine, view: View) -> Offsets | None:
+    """How the elements of a view are found. Numbers that have been put into where it begins matter
+    only if there are several of its axes."""
+    axes, coords = _keys(view)
+    found = machine.indirect.get(axes, {})
+    return next(iter(found.values())) if len(found) == 1 else found.get(coords)
 
 
 def _numbers(held: Any) -> Any:
@@ -89,7 +100,7 @@ def remember_method(
     if name == "ap":
         names = ("pattern", "offset", "scalar_offset", "vector_offset", "indirect_dim", "dtype")
         given = dict(zip(names, args, strict=False)) | keywords
-        machine.indirect[_key(view)] = Offsets(lambda used: _pattern(tensor, used, given))
+        _remember(machine, view, lambda used: _pattern(tensor, used, given))
     elif name in ("vector_select", "select", "slice"):
         wanted = ("dim", "offsets" if name == "vector_select" else "index")
         given = dict(zip(wanted, args, strict=False)) | keywords
@@ -97,13 +108,14 @@ def remember_method(
         dim = int(given["dim"]) % len(tensor.shape)
         items: list[Any] = [slice(None)] * len(tensor.shape)
         items[dim] = index
-        machine.indirect[_key(view)] = Offsets(lambda used: _subscript(tensor, tuple(items), used))
+        _remember(machine, view, lambda used: _subscript(tensor, tuple(items), used))
 
 
 def remember_subscript(machine: ConcreteMachine, tensor: Located, index: Any, view: View) -> None:
-    machine.indirect[_key(view)] = Offsets(
-        lambda used: _subscript(tensor, index if isinstance(index, tuple) else (index,), used)
-    )
+    if tensor.place is None and _keys(view) == _keys(tensor.as_view):
+        return  # all of what it is a subscript of
+    items = index if isinstance(index, tuple) else (index,)
+    _remember(machine, view, lambda used: _subscript(tensor, items, used))
 
 
 def _pattern(tensor: Located, view: View, given: dict[str, Any]) -> Gather:
@@ -269,14 +281,22 @@ def _parts(
     return parts, rest
 
 
+def _in_order(found: Gather) -> Geometry:
+    """Elements that are found one by one, numbered row by row."""
+    sizes = (*found.shape[1:], 1)
+    strides = np.cumprod(sizes[::-1])[::-1]
+    return Geometry(0, found.shape, tuple(map(int, strides[: len(found.shape)])), found.dtype)
+
+
 def _subscript(tensor: Located, items: tuple[Any, ...], view: View) -> Gather:
-    """Positions of a subscript with tiles or registers among its items."""
-    place, name = tensor.place, tensor.memory.name
-    if place is None:
-        raise UnsupportedError(f"an indirect subscript of a view of `{name}`")
+    """Positions of a subscript with tiles or registers among its items, or of a view with them."""
+    name, bound = tensor.memory.name, tensor.place or tensor.bound().place
+    of = bound if isinstance(bound, Gather) else None
+    place = _in_order(bound) if isinstance(bound, Gather) else bound
     shape = tuple(integer(axis.size) for axis in view.axes)
     items = _expanded(items, len(place.shape))
-    if tensor.machine.options.shapes_only and any(isinstance(item, Located) for item in items):
+    tiles = any(isinstance(item, Located) for item in items)
+    if (of is not None and of.anywhere) or (tensor.machine.options.shapes_only and tiles):
         return _somewhere(shape, place.dtype)
     parts, rest = _parts(tensor, items, place.shape)
     total: Any = np.int64(place.offset)
@@ -300,6 +320,11 @@ def _subscript(tensor: Located, items: tuple[Any, ...], view: View) -> Gather:
         total = total + (array * place.strides[entry.dim]).reshape(along)
     total = np.broadcast_to(total, whole).reshape(shape)
     good = np.broadcast_to(good, whole).reshape(shape)
+    if of is not None:
+        total = np.where(good, total, 0)
+        good = good if of.mask is None else good & of.mask.reshape(-1)[total]
+        total = of.positions.reshape(-1)[total]
+        return _taken(view, total, good, place.dtype, within.outside or of.outside)
     return _taken(view, total, good, place.dtype, within.outside)
 
 

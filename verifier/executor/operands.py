@@ -16,7 +16,7 @@ from verifier.executor.findings import UnsupportedError
 from verifier.executor.flow import Flow, Steps
 from verifier.executor.footprints import Lost
 from verifier.executor.memory import Bound, ConcreteStorage, Memory
-from verifier.executor.offsets import present
+from verifier.executor.offsets import present, remembered
 from verifier.executor.products import Products
 from verifier.executor.regions import Gather, Geometry, positions_of
 from verifier.executor.semantics.casts import NUMPY
@@ -57,11 +57,11 @@ def bound_of(machine: ConcreteMachine, view: View) -> Bound:
     storage = view.storage
     assert isinstance(storage, ConcreteStorage) and storage.memory is not None
     if not view.exact or view.held:
-        found = machine.indirect.get(tuple(axis.symbol.id for axis in view.axes))
+        found = remembered(machine, view)
         if found is None:
             why = view.reason or "its addresses are not known"
             raise UnsupportedError(f"a view of `{view.name}` cannot be run: {why}")
-        gather: Gather = found.positions(view)  # type: ignore[attr-defined]
+        gather = found.positions(view)
         return Bound(storage.memory, gather, view)
     try:
         place = locate(view)

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
+
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Expr
+from verifier.symbolic.tensors import View
 
 
 class Geometry(NamedTuple):
@@ -39,6 +44,20 @@ class Gather(Struct):
     @property
     def shape(self) -> tuple[int, ...]:
         return self.positions.shape
+
+
+class Offsets(Struct, frozen=True):
+    """An indirect view: positions of its elements with the tiles of indices as they are now."""
+
+    compute: Callable[[View], Gather]
+
+    def positions(self, view: View) -> Gather:
+        """Of the view as an operation uses it: a mask may have joined it."""
+        return self.compute(view)
+
+
+#: of indirect views by their axes: where each begins, and how its elements are found
+Remembered = dict[tuple[E.Sym, ...], dict[tuple[Expr, ...], Offsets]]
 
 
 def positions_of(place: Geometry) -> NDArray[np.int64]:
