@@ -7,18 +7,25 @@ decided; of the rest the kernel's report says what it rests on.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from enum import Enum, IntEnum
 from functools import reduce
+from itertools import product
 from operator import mul
+from typing import Final
 
 from msgspec.structs import replace
 
+from rules.memory.cases import copy, covered
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr, Sym
 from verifier.symbolic.instruction import Trait
-from verifier.symbolic.memory.index import Access, Index
+from verifier.symbolic.memory.index import Access, Index, tensor
 from verifier.symbolic.memory.known import Known
 from verifier.symbolic.tensors import Loop, LoopKind, Storage, View
-from verifier.symbolic.trace import Operation
+from verifier.symbolic.values import Register
+
+#: the ends of views of so many dimensions at most are looked at
+_MOST_AXES: Final = 4
 
 
 def elements(shape: Iterable[Expr]) -> Expr:
@@ -55,7 +62,10 @@ def may_cover(
             if write.order > before.order:
                 continue
             around = [x for x in around if x.kind is LoopKind.GRID or x not in before.loops]
-        around = [loop for loop in around if elsewhere(write, loop, table)]
+        kinds = {loop.symbol: moves(write, loop, table) for loop in around}
+        around = [loop for loop in around if kinds[loop.symbol] is not Moves.NEVER]
+        if Moves.BACK in kinds.values():
+            continue
         dynamic = any(loop.kind is LoopKind.DYNAMIC for loop in around)
         start, pieces = _start_of_rows(write.view, row, around, known)
         if start is None:
@@ -76,65 +86,104 @@ def may_cover(
     return bool(counted) and known.decide(enough) is True
 
 
-def elsewhere(write: Access, loop: Loop, table: Index) -> bool:
-    """Whether a write may be at another place in another round of a loop around it."""
+class Moves(IntEnum):
+    """What the rounds of a loop do to a place."""
+
+    NEVER = 0  #: they all have the same
+    BACK = 1  #: by parts of their count alone (``k // 2``): several have the same
+    ON = 2  #: each may have its own
+
+
+def moves(write: Access, loop: Loop, table: Index) -> Moves:
+    """What the rounds of a loop around a write do to its place."""
     view = write.view
-    if any(loop.symbol in coord.free() for coord in view.coords):
-        return True
+    found = _named(view.coords, loop.symbol)
     if not view.indirect:
-        return not view.exact
+        return found if view.exact else Moves.ON
     if not view.indices or any(place.index is None for place in view.placed):
-        return True
-    return any(_changes(index, loop, table, frozenset()) for index in view.indices)
+        return Moves.ON
+    return max(found, *(_numbers_move(index, loop, table, frozenset()) for index in view.indices))
 
 
-def _changes(view: View, loop: Loop, table: Index, seen: frozenset[int]) -> bool:
-    """Whether numbers in memory may be others in another round of a loop."""
-    storage, symbol = view.storage, loop.symbol
+def _named(terms: Iterable[Expr], symbol: Sym) -> Moves:
+    """How terms speak of the count of a loop."""
+    own = [term for term in terms if symbol in term.free()]
+    if any(symbol in factors for term in own for factors, _ in term.terms):
+        return Moves.ON
+    return Moves.BACK if own else Moves.NEVER
+
+
+def _numbers_move(view: View, loop: Loop, table: Index, seen: frozenset[int]) -> Moves:
+    """What the rounds of a loop do to numbers in memory."""
+    storage = view.storage
+    if id(storage) in seen:
+        return Moves.ON
     made = zip(view.instance, storage.loops, strict=False)
     terms = [*view.coords, *(index for index, around in made if around is not loop)]
-    if any(symbol in term.free() for term in terms) or id(storage) in seen:
-        return True
-    if any(_changes(index, loop, table, seen) for index in view.indices):
-        return True
+    found = _named(terms, loop.symbol)
+    for index in view.indices:
+        found = max(found, _numbers_move(index, loop, table, seen))
     for write in table.uses(storage).writes:
-        operation = write.operation
-        if loop not in write.loops:
-            continue
-        terms = [*write.view.coords, *(each.trips for each in write.loops)]
-        free = [*(term.free() for term in terms), *(fact.free() for fact in write.path)]
-        if any(symbol in symbols for symbols in free):
-            return True
-        if operation.adds or write.view.indirect or _speaks_of(operation, symbol):
-            return True
-        inside = seen | {id(storage)}
-        if any(_changes(read, loop, table, inside) for _, read in operation.reads):
-            return True
-    return False
+        if loop in write.loops and found is not Moves.ON:
+            found = max(found, _set_anew(write, loop, table, seen | {id(storage)}))
+    return found
 
 
-def _speaks_of(operation: Operation, symbol: Sym) -> bool:
-    """Whether an operation is given a number of a loop, or draws one."""
+def _set_anew(write: Access, loop: Loop, table: Index, seen: frozenset[int]) -> Moves:
+    """What the rounds of a loop do to what a write in it makes."""
+    operation = write.operation
+    terms = [*write.view.coords, *(each.trips for each in write.loops)]
     given = [each.value for each in operation.operands.values() if each.view is None]
     while given:
         value = given.pop()
-        if isinstance(value, (Expr, Bool)):
-            if symbol in value.free():
-                return True
+        if isinstance(value, Expr):
+            terms.append(value)
         elif isinstance(value, (tuple, list)):
             given += value
     traits = () if operation.instruction is None else operation.instruction.traits
-    return Trait.RANDOM in traits or Trait.GENERATOR in traits
+    drawn = Trait.RANDOM in traits or Trait.GENERATOR in traits
+    decided = any(loop.symbol in condition.free() for condition in write.path)
+    if drawn or decided or operation.adds or write.view.indirect:
+        return Moves.ON
+    found = _named(terms, loop.symbol)
+    for _, read in operation.reads:
+        found = max(found, _numbers_move(read, loop, table, seen))
+    return found
 
 
 def _numbers(write: Access, table: Index) -> Iterator[object]:
-    """What tells the numbers that place a write from others: where they are, and since when."""
-    for index in write.view.indices:
-        set_ = (each.order for each in table.uses(index.storage).writes)
-        since = max((order for order in set_ if order < write.order), default=-1)
-        yield (id(index.storage), index.instance, index.coords, since)
+    """What tells the numbers that place a write from others: how they came about."""
+    yield from (_number(index, write.order, table) for index in write.view.indices)
     if not write.view.indices:
         yield id(write)
+
+
+def _number(view: View, before: int, table: Index) -> object:
+    """What numbers in memory are made of: alike for two that are made alike of the same."""
+    place = _first_of(view)
+    earlier = [write for write in table.uses(view.storage).writes if write.order < before]
+    if not earlier:
+        return place
+    last = earlier[-1]
+    made = last.operation
+    plain = (value for value in made.operands.values() if value.view is None)
+    given = tuple(value.value for value in plain if not isinstance(value.value, Register))
+    traits = () if made.instruction is None else made.instruction.traits
+    drawn = Trait.RANDOM in traits or Trait.GENERATOR in traits
+    if drawn or made.adds or _first_of(last.view) != place or not _fixed(given):
+        return (*place, last.order)
+    return (made.name, given, tuple(_number(read, made.order, table) for _, read in made.reads))
+
+
+def _first_of(view: View) -> tuple[object, ...]:
+    """Which tensor a view is of, where in it the first element is, and how many there are."""
+    zero = E.Substitution({axis.symbol: E.const(0) for axis in view.axes})
+    return (id(view.storage), view.instance, tuple(map(zero.expr, view.coords)), view.shape)
+
+
+def _fixed(given: Iterable[object]) -> bool:
+    """Whether arguments are such that alike ones are the same."""
+    return all(isinstance(value, (Expr, Enum, str, int, float, type(None))) for value in given)
 
 
 def enough_of(writes: Iterable[Access], storage: Storage, table: Index) -> Bool:
@@ -145,7 +194,7 @@ def enough_of(writes: Iterable[Access], storage: Storage, table: Index) -> Bool:
         if view.dtype.itemsize is not storage.dtype.itemsize:
             return E.TRUE
         around = [loop for loop in write.loops if loop not in storage.loops]
-        around = [loop for loop in around if elsewhere(write, loop, table)]
+        around = [loop for loop in around if moves(write, loop, table) is not Moves.NEVER]
         sizes = (*view.shape, *(loop.trips for loop in around))
         if any(symbol.origin not in E.GIVEN for size in sizes for symbol in size.free()):
             return E.TRUE
@@ -246,14 +295,55 @@ def covered_there(
     reads = all(not write.view.indirect for write in held)
     when = "before it is returned" if before is None else "before it is read"
     storage = blame.view.storage
-    direct = None if before is None or before.view.indirect else before
-    if not reads and not may_cover(held, storage, path, table, known, direct):
+    if before is not None and before.view.indirect:
+        if not _may_find(before, held, known):
+            return ""
+        before = None
+    if not reads and not may_cover(held, storage, path, table, known, before):
         if not unmoved_too():
             return ""
     name = storage.name
     if reads:
         return f"runtime places in `{name}`: taken to have been written {when}"
     return f"runtime places in `{name}`: taken to make it complete {when}"
+
+
+def _may_find(read: Access, writes: Iterable[Access], known: Known) -> bool:
+    """Whether what is read at places that the data says may have been written.
+
+    Something is, in the first round of its loops too, unless it is not read in all of them; and, of
+    writes whose places the text says, where the data adds nothing to its place, or along the rows
+    that the data picks to the first of them: no end of it is left out for certain.
+    """
+    named = {symbol for condition in (*read.path, *read.given) for symbol in condition.free()}
+    earlier = [
+        write
+        for write in writes
+        if write.order < read.order
+        or any(loop in read.loops and loop.symbol in named for loop in write.loops)
+    ]
+    if not earlier or any(write.view.indirect for write in earlier):
+        return bool(earlier)
+    view = unmoved(read).view
+    ways = [copy(write, 0, instance=tensor(view)) for write in earlier]
+    found = [way for way in ways if way is not None]
+    if view.mask is not E.TRUE or view.dtype.itemsize is not view.storage.dtype.itemsize:
+        return True
+    formula, exact, _ = covered(found, view, known)
+    ends = [
+        (E.const(0),) if view.rows_from is not None and axis is view.axes[0] else _ends(axis.size)
+        for axis in view.axes
+    ]
+    if not exact or len(ends) > _MOST_AXES:
+        return True
+    symbols = [axis.symbol for axis in view.axes]
+    put = (E.Substitution(dict(zip(symbols, at, strict=True))) for at in product(*ends))
+    corners = [corner.bool(formula) for corner in put]
+    return not any(corner is E.FALSE or known.decide(E.not_(corner)) for corner in corners)
+
+
+def _ends(size: Expr) -> tuple[Expr, ...]:
+    return (E.const(0), size - 1)
 
 
 def apart_there(first: View, second: View, loop: Loop) -> str:
