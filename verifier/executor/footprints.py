@@ -242,6 +242,21 @@ def written_part(operation: Operation, bounds: Mapping[str, Bound], role: str) -
     return part_of(writes[0].where, operation, bounds[role].place.shape)
 
 
+def replaced(operation: Operation, role: str, bound: Bound) -> bool:
+    """Whether an operation leaves nothing of what a tensor held that it writes."""
+    instruction, place = operation.instruction, bound.place
+    if instruction is None or operation.adds or place != bound.memory.template.whole:
+        return False
+    index, _ = _axes(place.shape)
+    return any(
+        write.when.holds(operation) is E.TRUE
+        and write.where.holds(operation, index) is E.TRUE
+        and write.where.exact
+        and not write.keeps
+        for write in instruction.footprint.writes_of(role)
+    )
+
+
 def copied(operation: Operation, bounds: Mapping[str, Bound]) -> str | None:
     """The operand that goes into ``dst`` as it is, if that is all that an operation does."""
     instruction = operation.instruction

@@ -19,7 +19,7 @@ from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from verifier.executor.cells import Box, Cells
-from verifier.executor.footprints import copied
+from verifier.executor.footprints import copied, replaced
 from verifier.executor.memory import Bound, Memory
 from verifier.executor.programs import Program
 from verifier.executor.regions import Gather, Geometry
@@ -100,7 +100,8 @@ class Instances(Struct):
                 visit = Visit(operation.span, index, waited(memory), deed)
                 self._come(visit, bounds[role], boxes[role])
             else:
-                self._contents[memory] = self._next(made, self._held(memory))
+                anew = role not in reads and replaced(operation, role, bounds[role])
+                self._contents[memory] = self._next(made, 0 if anew else self._held(memory))
             if value is not None and bounds[role].place == memory.template.whole:
                 self._numbers[memory] = value
             else:
