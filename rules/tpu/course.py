@@ -11,23 +11,22 @@ from collections.abc import Sequence
 from typing import Final, Generic, TypeAlias, TypeVar
 
 from rules.tpu.kit import traits
-from rules.tpu.steps import Fates, bits
-from verifier.source.ir import Span
+from rules.tpu.steps import Call, Fates, bits
 from verifier.symbolic.instruction import Trait
 from verifier.symbolic.tensors import Loop
 from verifier.symbolic.trace import Operation
 
 PlaceT = TypeVar("PlaceT")
 
-#: a call in the text, and the loops around it: its operations under any condition
-_Call: TypeAlias = tuple[Span, tuple[Loop, ...]]
+#: a call, however it was reached, and the loops around it: its operations under any condition
+_Call: TypeAlias = tuple[Call, tuple[Loop, ...]]
 
 #: sum up over what two operands have in common
 _PRODUCTS: Final = frozenset({Trait.FIRST_PRODUCTS, Trait.SECOND_PRODUCTS})
 
 
 def _call_of(op: Operation) -> _Call:
-    return op.span, op.loops
+    return op.call, op.loops
 
 
 class Course(Generic[PlaceT]):
@@ -36,11 +35,11 @@ class Course(Generic[PlaceT]):
     def __init__(self, fates: Fates[PlaceT]) -> None:
         self.fates = fates
         self._by_call: dict[_Call, int] = {}
-        self._by_span: dict[Span, int] = {}
+        self._every: dict[Call, int] = {}
         for number, step in enumerate(fates.steps):
             call = _call_of(step.operation)
             self._by_call[call] = self._by_call.get(call, 0) | 1 << number
-            self._by_span[call[0]] = self._by_span.get(call[0], 0) | 1 << number
+            self._every[call[0]] = self._every.get(call[0], 0) | 1 << number
         self._loads = self._other_parts()
         #: calls that go on with what they have left in earlier rounds
         self.going_on = self._going_on()
@@ -196,18 +195,23 @@ class Course(Generic[PlaceT]):
 
     def is_for_nothing(self, op: Operation) -> bool:
         """Whether nothing comes of any result of a call, wherever it stands in loops."""
-        return not self._by_span.get(op.span, 0) & self.fates.reached
+        return not self._every.get(op.call, 0) & self.fates.reached
+
+    @property
+    def useful(self) -> list[Operation]:
+        """The operations of which something comes to those who see it."""
+        return [self.fates.steps[number].operation for number in bits(self.fates.reached)]
 
     def is_done(self, op: Operation) -> bool:
-        return op.span in self._by_span
+        return op.call in self._every
 
     def is_filled(self, op: Operation) -> bool:
         """Whether something takes the place of each result of a call."""
-        return all(number in self.fates.filled for number in bits(self._by_span.get(op.span, 0)))
+        return all(number in self.fates.filled for number in bits(self._every.get(op.call, 0)))
 
     def is_read(self, op: Operation) -> bool:
         """Whether other calls take something of it."""
-        mine = self._by_span.get(op.span, 0)
+        mine = self._every.get(op.call, 0)
         return any(
             taken & mine and not mine >> number & 1 for number, taken in enumerate(self.fates.taken)
         )
@@ -259,7 +263,7 @@ class Course(Generic[PlaceT]):
         """The last step of a call that goes on with a sum when that was stored for the last time,
         and what has loaded the part that is missing in it."""
         fates = self.fates
-        mine = self._by_span.get(op.span, 0)
+        mine = self._every.get(op.call, 0)
         if not mine:
             return None
         last = mine.bit_length() - 1
@@ -281,18 +285,18 @@ class Course(Generic[PlaceT]):
         """Whether each call that takes what is made of some results comes to one place, whatever it
         takes; but for what leads to ``last``."""
         fates = self.fates
-        mine = fates.steps[last].operation.span
+        mine = fates.steps[last].operation.call
         calls = {
-            step.operation.span
+            step.operation.call
             for number, step in enumerate(fates.steps)
             if fates.behind[number] & results and fates.reached >> number & 1
             if number != last and not fates.behind[last] >> number & 1
         }
-        first: dict[Span, int] = {}
+        first: dict[Call, int] = {}
         for number, step in enumerate(fates.steps):
-            span = step.operation.span
-            if span in calls and span != mine:
-                if not fates.in_the_same_place(first.setdefault(span, number), number):
+            call = step.operation.call
+            if call in calls and call != mine:
+                if not fates.in_the_same_place(first.setdefault(call, number), number):
                     return False
         return True
 

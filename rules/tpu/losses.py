@@ -33,6 +33,7 @@ from typing import Final, Generic, Protocol, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
+from rules.tpu.carried import carried
 from rules.tpu.course import Course
 from rules.tpu.parts import Event
 from rules.tpu.rounds import (
@@ -45,7 +46,7 @@ from rules.tpu.rounds import (
     sizes,
     without,
 )
-from rules.tpu.steps import Fates, Meets, Step, bits
+from rules.tpu.steps import Call, Fates, Meets, Step, bits
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.checks import Check, Note
@@ -98,24 +99,25 @@ class Loss(Struct, frozen=True):
         words if it is not lost each time; and where it is not exact another one, of all other
         sizes. ``by``: what fills its place."""
         path = check.path if self.why is Why.NEVER else ()  # (else it may speak of the round)
-        sure = replace(check, predicate=self.fine, given=self.given, path=path)
+        reached = (Note(at, "by this call") for at in self.lost.called if isinstance(at, Span))
+        notes = (*check.notes, *reached)
+        sure = replace(check, predicate=self.fine, given=self.given, path=path, notes=notes)
         if self.why is Why.LATE and self.load is not None:
             sure = replace(
                 sure,
                 text=f"what is stored has all that {what} adds up",
                 message=f"{what} goes on with a sum after that was stored for the last time: the "
                 "last part comes to no store",
-                notes=(Note(self.load.span, "the part is loaded here"),),
+                notes=(*notes, Note(self.load.span, "the part is loaded here")),
                 help=("store the sum behind the last addition",),
             )
         elif self.why is Why.ROUNDS:
             message = f"nothing that is stored is made of {what} of some rounds"
-            notes: tuple[Note, ...] = ()
             if self.again is not None:
                 message = (
                     f"{what} is overwritten by `{by}` in a later round before anything has read it"
                 )
-                notes = (Note(self.again.span, "overwritten here, in a later round"),)
+                notes = (*notes, Note(self.again.span, "overwritten here, in a later round"))
             sure = replace(
                 sure,
                 text=f"something that is stored is made of {what} of each round",
@@ -156,8 +158,9 @@ def losses(
     once = _course(places, list(in_any_rounds(operations)), AS_THEY_ARE)
     if not any(op.loops for op in operations):
         loops = [_Gone(operations, {0: once})]
-    never = _never(operations, once.fates, stores, judged - spare.keys())
-    yield from _all(loops, never, judged, spare)
+    kept = _carried(operations, places)
+    never = _never(operations, once.fates, stores, judged - spare.keys(), kept)
+    yield from _all(loops, never, judged, spare, kept)
 
 
 def losses_in_run(
@@ -171,7 +174,17 @@ def losses_in_run(
         _Gone(inside, {0: _course(places, events, AS_THEY_ARE)}, is_whole=not around)
         for around, inside, events in _nests(operations)
     ]
-    yield from _all(loops, (), judged, spare)
+    yield from _all(loops, (), judged, spare, _carried(operations, places))
+
+
+def _carried(operations: Sequence[Operation], places: Places[PlaceT]) -> Set[Call]:
+    """The calls whose results a next round would read: nothing is done for nothing there."""
+
+    def steps(inside: Sequence[Operation]) -> list[Step[PlaceT]]:
+        events = [Event(op, op.touches, sure=not op.path) for op in inside]
+        return places.steps(events, AS_THEY_ARE)
+
+    return carried(operations, steps, places)
 
 
 def _all(
@@ -179,11 +192,12 @@ def _all(
     never: Iterable[Loss],
     judged: Set[int],
     spare: Mapping[int, bool],
+    kept: Set[Call],
 ) -> Iterator[Loss]:
     told: set[Span] = set()
     loops = [each for each in loops if each.courses]
     whole = [each for each in loops if each.is_whole]
-    for loss in (*never, *_never_in(whole, judged, spare)):
+    for loss in (*never, *_never_in(whole, judged, spare, kept)):
         if loss.lost.span not in told:
             told.add(loss.lost.span)
             yield loss
@@ -227,18 +241,33 @@ def _course(places: Places[PlaceT], events: Sequence[Event], rounded: Rounded) -
 
 
 def _never(
-    operations: Sequence[Operation], fates: Fates[PlaceT], stores: Set[int], judged: Set[int]
+    operations: Sequence[Operation],
+    fates: Fates[PlaceT],
+    stores: Set[int],
+    judged: Set[int],
+    kept: Set[Call],
 ) -> Iterator[Loss]:
     """Calls of which nothing comes to a store, whatever rounds there are; ``fates``: in any."""
     graph = _Graph(fates)
     useful = graph.behind(stores)
-    by_span: dict[Span, list[Operation]] = {}
+    by_call: dict[Call, list[Operation]] = {}
     for op in operations:
-        if id(op) in judged:
-            by_span.setdefault(op.span, []).append(op)
-    for found in by_span.values():
+        if id(op) in judged and op.call not in kept:
+            by_call.setdefault(op.call, []).append(op)
+    others = [op for op in operations if id(op) in useful]
+    for found in by_call.values():
         if all(id(op) not in useful and not graph.is_read(op) for op in found):
-            yield Loss(Why.NEVER, found[0])
+            if all(map(graph.is_filled, found)) or not _is_surplus(found[0], others):
+                yield Loss(Why.NEVER, found[0])
+
+
+def _is_surplus(op: Operation, useful: Sequence[Operation]) -> bool:
+    """Whether it is one of the things that a function makes, all of which other callers need, and
+    this one some: as where nothing comes of it."""
+    around = range(1, len(op.called) + 1)
+    return any(other.span == op.span for other in useful) and all(
+        any(other.called[:depth] == op.called[:depth] for other in useful) for depth in around
+    )
 
 
 class _Graph:
@@ -248,6 +277,9 @@ class _Graph:
         steps = fates.steps
         self._takes: dict[int, dict[int, Operation]] = {}
         self._takers: dict[int, list[Operation]] = {}
+        self._standing = {
+            id(step.operation) for number, step in enumerate(steps) if number not in fates.filled
+        }
         for number, step in enumerate(steps):
             taken = self._takes.setdefault(id(step.operation), {})
             for other in bits(fates.taken[number]):
@@ -258,7 +290,11 @@ class _Graph:
 
     def is_read(self, op: Operation) -> bool:
         """Whether other calls take something of it."""
-        return any(each.span != op.span for each in self._takers.get(id(op), ()))
+        return any(each.call != op.call for each in self._takers.get(id(op), ()))
+
+    def is_filled(self, op: Operation) -> bool:
+        """Whether something takes the place of all that it leaves."""
+        return id(op) not in self._standing
 
     def behind(self, operations: Set[int]) -> set[int]:
         """All that some operations hang on, and they themselves."""
@@ -272,17 +308,24 @@ class _Graph:
 
 
 def _never_in(
-    loops: Sequence[_Gone[PlaceT]], judged: Set[int], spare: Mapping[int, bool]
+    loops: Sequence[_Gone[PlaceT]], judged: Set[int], spare: Mapping[int, bool], kept: Set[Call]
 ) -> Iterator[Loss]:
     """Calls of which nothing comes to a store, however many rounds the loops have that were gone
     through; what may be for nothing is lost where something else takes its place."""
     courses = [course for loop in loops for course in loop.every]
+    useful: list[Operation] | None = None
     for op in loops[0].operations if loops else ():
         done = any(course.is_done(op) for course in courses)
-        if id(op) in judged and done and all(_is_long(each, loops) for each in op.loops):
-            lost = (course.is_for_nothing(op) and not course.is_read(op) for course in courses)
-            filled = (course.is_filled(op) for course in courses)
-            if all(lost) and (id(op) not in spare or (spare[id(op)] and all(filled))):
+        if id(op) not in judged or op.call in kept or not done:
+            continue
+        lost = (course.is_for_nothing(op) and not course.is_read(op) for course in courses)
+        if not all(_is_long(each, loops) for each in op.loops) or not all(lost):
+            continue
+        if useful is None:
+            useful = [each for course in courses for each in course.useful]
+        filled = all(course.is_filled(op) for course in courses)
+        if spare.get(id(op), True) if filled else id(op) not in spare:
+            if filled or not _is_surplus(op, useful):
                 yield loops[0].told(Why.NEVER, op, None)
 
 

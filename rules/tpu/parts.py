@@ -542,13 +542,19 @@ def left_behind(journey: Journey, others: Journey, many: bool = True) -> Iterato
     through = {span for arrival in others.arrivals for span in _calls(arrival)}
     for held in journey.held:
         content = held.content
-        if content is None or held.read or not content.parts:
+        if content is None or held.read or not content.parts or _goes_on_with_its_own(held):
             continue
         span = held.event.operation.span
         if (len(content.parts) > 1 and not many) or (_key(content.parts), span) in there:
             continue
         if span in through or (content.way and not others.arrivals):
             yield Astray(held.event, content.parts[0].load, LEFT_BEHIND)
+
+
+def _goes_on_with_its_own(held: Held) -> bool:
+    """Whether it is a state that a call goes on with, as a sum: the last one may be for nothing."""
+    places = [tensor.address for _, tensor in held.event.local(writes=False)]
+    return any(place is held.tensor.address for place in places)
 
 
 def _key(found: Sequence[Part]) -> tuple[tuple[int, int], ...]:

@@ -8,7 +8,8 @@ rounds that is a fault.
 How far the next part is away say the addresses of the loads and stores of the loop. Where they do
 not go on evenly, the kernel says by itself that parts are used otherwise: nothing is said then, nor
 where other loads of the loop take some of them from elsewhere. What is loaded from one address in
-whatever round is used on purpose in all of them, too.
+whatever round, or every few rounds only, is used on purpose in all of them, too; and so is what is
+taken twice in a loop of few rounds alone.
 """
 
 from __future__ import annotations
@@ -399,8 +400,10 @@ class Rounds:
             return
         astray: dict[int, list[Astray]] = {value: [] for value in found}
         alone: dict[int, list[Astray]] = {value: [] for value in found}
+        repeated = {value: self._repeated(value) for value in found}
+        goes_on = any(each for value in [*found][-_LONGEST:] for each in repeated[value])
         for value in (value for value, (_, journey) in found.items() if not journey.raced):
-            for sure, others in (self._repeated(value), self._left_out(value)):
+            for sure, others in (repeated[value] if goes_on else ([], []), self._left_out(value)):
                 astray[value] += sure
                 alone[value] += others
             astray[value] += self._passed_over(value)
@@ -444,12 +447,23 @@ class Rounds:
         for group in parts.groups(journey):
             for column in parts.columns(group):
                 pace = self.paces.pace(group[0].storage, column, self.size.put(value))
-                if pace is None:
+                if pace is None or self._is_held(column):
                     continue
                 wrong = out if shown and parts.is_astray(journey, group, column, pace) else alone
                 for n in parts.out_of_step(group, column.parts, pace):
                     wrong.append(Astray(group[n].store, column.parts[n].load, parts.REPEATED))
         return out, alone
+
+    def _is_held(self, column: Column) -> bool:
+        """Whether a part is loaded every few rounds only, to be used in all of them."""
+        symbol = self.size.loop.symbol
+        facts = (fact for part in column.parts for fact in _path(part.load.operation))
+        return any(
+            isinstance(atom, E.Div) and symbol in E.from_atom(atom).free()
+            for fact in facts
+            if fact.expr is not None
+            for atom in fact.expr.atoms()
+        )
 
     def _passed_over(self, value: int) -> Iterator[Astray]:
         put = self.size.put(value)

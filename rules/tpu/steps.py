@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import product
-from typing import Final, Generic, Protocol, TypeVar
+from typing import Final, Generic, Protocol, TypeAlias, TypeVar
 
 from msgspec import Struct
 
@@ -19,6 +19,8 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.trace import Operation
 
 PlaceT = TypeVar("PlaceT")
+#: a call in the text, and those by which it was reached (``Operation.call``)
+Call: TypeAlias = tuple[object, ...]
 _SAID: Final = (E.Expr, str, float, int, type(None))
 _PlaceT_contra = TypeVar("_PlaceT_contra", contravariant=True)
 
@@ -227,4 +229,4 @@ def bits(numbers: int) -> Iterator[int]:
         number += 1
 
 
-__all__ = ["Fates", "Meets", "Step", "bits"]
+__all__ = ["Call", "Fates", "Meets", "Step", "bits"]

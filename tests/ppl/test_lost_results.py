@@ -91,6 +91,14 @@ _LOST = [
     _loop(_LOAD.format("i"), "pl.tiu.fadd(a, a, 1.0)"),
 ]
 _USED = [
+    # for a next round, which there is not
+    _LOAD.format(0)
+    + _loop(
+        "b = pl.tiu.fadd(total, a)",
+        "pl.tiu.fsub(total, b, a)",
+        "pl.tiu.move(a, b)",
+        header="for i in range(1):",
+    ),
     _loop(_LOAD.format("i"), "pl.tiu.fadd(t, t, a)")
     .replace("    pl.tiu", f"    t = {_SLOT.format('i % 2')}\n    pl.tiu")
     .replace("for", f"{_SLOTS}\npl.tiu.zero(b)\nfor", 1)
@@ -183,3 +191,21 @@ def kernel(out_ptr, x_ptr):
 """
     found = rules(check(tmp_path, text, "bm1690"))
     assert ("uninitialised-read" in found) == undefined  # the minimum is written first
+
+
+_SCALED = """\
+@ppl.jit
+def scaled(to, source, factor):
+    pl.tiu.fmul(to, source, factor)
+
+
+"""
+
+
+@pytest.mark.parametrize("source", ["a", "total"])
+def test_one_line_in_two_calls_of_a_function(source: str, tmp_path: Path) -> None:
+    """The second one overwrites what the first one has made, or goes on with it."""
+    text = _text(_LOAD.format(0) + f"scaled(total, a, 2.0)\nscaled(total, {source}, 3.0)")
+    text = text.replace("# tilelint", _SCALED + "# tilelint")
+    found = rules(check(tmp_path, text))
+    assert found == ({} if source == "total" else {"ppl-lost-result": "always"})

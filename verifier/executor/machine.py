@@ -372,7 +372,7 @@ class ConcreteMachine(Numbering):
         self.last = operation
         self.emitted += 1
         if self.traced or self.recent is not None:
-            operation.rounds = places.rounds()
+            operation.rounds, operation.called = places.reached()
         if self.traced:
             self.trace.append(operation)
         if self.progress is not None:

@@ -290,9 +290,9 @@ def loop_around(span: Span) -> tuple[str, int, int] | None:
     return span.path, loop.lineno, loop.end_lineno or loop.lineno
 
 
-def rounds() -> tuple[Round, ...]:
+def reached() -> tuple[tuple[Round, ...], tuple[object, ...]]:
     """The rounds of loops that the user's code is in, outermost first, through the functions that
-    are being called; none in a ``while``, whose rounds have no names."""
+    are being called; none in a ``while``, whose rounds have no names. And those calls."""
     frames: list[FrameType] = []
     kernel = 0  # how many of them are of the kernel that was launched, and of what it calls
     frame: FrameType | None = sys._getframe(1)
@@ -303,15 +303,15 @@ def rounds() -> tuple[Round, ...]:
             kernel = len(frames)
         frame = frame.f_back
     out: list[Round] = []
+    named = True
     calls: tuple[int, ...] = ()
     for each in reversed(frames[:kernel]):
         for loop, names in _loops_at(each.f_code.co_filename, each.f_lineno or 0):
-            if not isinstance(loop, ast.For):
-                return ()
+            named &= isinstance(loop, ast.For)
             value = tuple(_known(each.f_locals.get(name)) for name in names)
             out.append(Round((each.f_code.co_filename, loop.lineno, *calls), value))
         calls = (*calls, each.f_lasti)
-    return tuple(out)
+    return tuple(out) if named else (), calls[:-1]
 
 
 def _known(value: object) -> object:

@@ -22,7 +22,8 @@ from verifier.symbolic.tensors import Loop, Operand, Storage, View
 
 
 class Round(NamedTuple):
-    """A round of a loop in a run: which loop, and what tells the round from others."""
+    """A round of a loop that is gone round by round: which loop, and what tells the round from
+    others."""
 
     loop: tuple[object, ...]
     value: tuple[object, ...]
@@ -58,8 +59,15 @@ class Operation(Struct, eq=False):
     capabilities: frozenset[Capability] = frozenset()
     #: arguments whose values somebody asked for, and that are not known
     unseen: set[str] = field(default_factory=set)
-    #: of a run, outermost first; ``loops`` is empty then
+    #: of loops that are gone round by round, outermost first; in a run that are all of them
     rounds: tuple[Round, ...] = ()
+    #: the calls of functions of the user's that led to it, outermost first
+    called: tuple[object, ...] = ()
+
+    @property
+    def call(self) -> tuple[object, ...]:
+        """What tells the device call from others: where it stands, and how that was reached."""
+        return (*self.called, self.span)
 
     @property
     def api(self) -> str:

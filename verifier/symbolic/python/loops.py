@@ -28,7 +28,7 @@ from verifier.symbolic.python.trips import GenericLoop
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.python.words import told
 from verifier.symbolic.tensors import Loop, LoopKind
-from verifier.symbolic.trace import LedgerKind
+from verifier.symbolic.trace import LedgerKind, Round
 from verifier.symbolic.values import Guarded, Opaque, Range
 
 #: constant loops with device operations are unrolled up to so many trips if they have to be
@@ -61,6 +61,9 @@ class Runner:
         self.span = span
         self.name = name
         self.names = names
+        #: what tells this run of the loop from others, and how many trips there were
+        self._run_of: Final = object()
+        self._trips = 0
 
     def run(self, iterable: object) -> None:
         """Run the body for each item, in order.
@@ -89,7 +92,14 @@ class Runner:
     def trip(self, item: object) -> None:
         """One trip; ``continue`` ends here."""
         self.vm.step(self.span)
-        self.vm.gathered(Wait.TRIP, lambda: self.body(item))
+        self._trip(lambda: self.body(item))
+
+    def _trip(self, body: Callable[[], None]) -> None:
+        """One trip of those that are gone one by one."""
+        number = self._trips
+        self._trips += 1
+        with self.vm.in_round(Round((self.span, self._run_of), (number,))):
+            self.vm.gathered(Wait.TRIP, body)
 
     def items(self, way: Items) -> None:
         for item in way.items:
@@ -162,7 +172,7 @@ class Runner:
             once = vm.dialect.traced_once(vm, rng.kind)
             for _ in range(count.const):
                 with vm.in_turn(self.name) if once else contextlib.nullcontext():
-                    vm.gathered(Wait.TRIP, lambda: body(rng.start))
+                    self._trip(lambda: body(rng.start))
             return
         if vm.decide(E.le(count, 0)) is True:
             return
@@ -184,7 +194,7 @@ class Runner:
             for k in range(count.const):
                 value = rng.start + rng.step * k
                 self.vm.step(self.span)
-                self.vm.gathered(Wait.TRIP, lambda value=value: body(value))  # type: ignore[misc]
+                self._trip(lambda value=value: body(value))  # type: ignore[misc]
 
         return exact
 
@@ -195,7 +205,7 @@ class Runner:
         def further(k: int) -> None:
             def trip() -> None:
                 vm.step(self.span)
-                vm.gathered(Wait.TRIP, lambda: body(rng.start + rng.step * k))
+                self._trip(lambda: body(rng.start + rng.step * k))
                 further(k + 1)
 
             if k < FEW:

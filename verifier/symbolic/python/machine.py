@@ -74,6 +74,8 @@ class DeviceMachine(Faults):
         )
 
     def emit(self, operation: Operation) -> None:
+        operation.rounds = self.rounds
+        operation.called = tuple(f.called for f in self.frames if f.called is not None)
         self.trace.operations.append(operation)
 
     def without_quotients(self, value: Expr) -> Expr:

@@ -16,7 +16,7 @@ from verifier.symbolic.python.heap import merge
 from verifier.symbolic.python.state import State
 from verifier.symbolic.python.terms import join
 from verifier.symbolic.tensors import Loop
-from verifier.symbolic.trace import Turn
+from verifier.symbolic.trace import Round, Turn
 
 _T = TypeVar("_T")
 
@@ -52,6 +52,16 @@ class Paths(State):
         finally:
             self._loops.pop()
             del self._path[base:]
+
+    @contextlib.contextmanager
+    def in_round(self, round_: Round) -> Iterator[None]:
+        """Run in a trip of a loop that is gone trip by trip."""
+        around = self.rounds
+        self.rounds = (*around, round_)
+        try:
+            yield
+        finally:
+            self.rounds = around
 
     @contextlib.contextmanager
     def in_turn(self, name: str) -> Iterator[None]:

@@ -28,6 +28,7 @@ from verifier.symbolic.trace import (
     AssumptionKind,
     LedgerEntry,
     LedgerKind,
+    Round,
     Trace,
     Unmodelled,
 )
@@ -87,6 +88,8 @@ class State(Numbering):
         self._path: list[Bool] = []
         #: each with the length of the path where it was entered
         self._loops: list[tuple[Loop, int]] = []
+        #: the trips of loops that are gone trip by trip, outermost first
+        self.rounds: tuple[Round, ...] = ()
         self.frames: list[Frame] = []
         self.landings: list[Landing] = []
         self.checks: list[HostCheck] = []

@@ -25,7 +25,7 @@ from verifier.symbolic.python.model import HostType
 from verifier.symbolic.python.parts import reachable
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.tensors import Loop
-from verifier.symbolic.trace import LedgerEntry, LedgerKind
+from verifier.symbolic.trace import LedgerEntry, LedgerKind, Round
 from verifier.symbolic.values import Opaque, Ref
 
 _tokens = itertools.count(1)
@@ -47,6 +47,7 @@ class Around(Struct):
     depth: int
     target_name: str | None
     loops: list[tuple[Loop, int]]
+    rounds: tuple[Round, ...]
     forking: int
 
     @staticmethod
@@ -59,13 +60,14 @@ class Around(Struct):
             vm.depth,
             vm.target_name,
             vm._loops,
+            vm.rounds,
             vm.forking,
         )
 
     def install(self, vm: VM) -> None:
         vm.frames, vm.landings, vm._path = self.frames, self.landings, self.path
         vm.handled, vm.depth, vm.target_name = self.handled, self.depth, self.target_name
-        vm._loops, vm.forking = self.loops, self.forking
+        vm._loops, vm.rounds, vm.forking = self.loops, self.rounds, self.forking
 
 
 class Stack(Struct):
@@ -244,7 +246,7 @@ def _suspend(vm: VM, stack: Stack, kept: list[Around], item: object) -> object:
         path = [E.TRUE] * stack.path
         Around(
             [*vm.frames[:1], *stack.frames], landings, path, list(stack.handled), stack.depth,
-            None, inside, forked,
+            None, inside, vm.rounds, forked,
         ).install(vm)  # fmt: skip
         raise
 
