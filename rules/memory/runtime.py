@@ -15,13 +15,13 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from rules.memory.cases import copy, covered
+from rules.memory.cases import copy, covered, quotient
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr, Sym
 from verifier.symbolic.instruction import Trait
 from verifier.symbolic.memory.index import Access, Index, tensor
 from verifier.symbolic.memory.known import Known
-from verifier.symbolic.tensors import Loop, LoopKind, Storage, View
+from verifier.symbolic.tensors import Axis, Loop, LoopKind, Storage, View
 from verifier.symbolic.values import Register
 
 #: the ends of views of so many dimensions at most are looked at
@@ -82,8 +82,12 @@ def may_cover(
         place = (start, tuple(others), *_numbers(write, table))
         size = size * elements(loop.trips for loop in others)
         counted[place] = E.maximum(counted[place], size) if place in counted else size
-    enough = E.ge(sum(counted.values(), E.const(0)), elements(storage.shape))
-    return bool(counted) and known.decide(enough) is True
+    total, whole = sum(counted.values(), E.const(0)), elements(storage.shape)
+    by_rows = quotient(total, row), quotient(whole, row)
+    if by_rows[0] is not None and by_rows[1] is not None:
+        total, whole = by_rows[0], by_rows[1]
+    enough = (E.ge(total, whole), E.eq(total, whole))
+    return bool(counted) and any(known.decide(fact) for fact in enough)
 
 
 class Moves(IntEnum):
@@ -242,9 +246,13 @@ def _side_by_side(
         whole = whole or size is row
         axis = next((axis for axis in axes if _step(flat, axis.symbol) is size), None)
         loop = next((loop for loop in loops if _step(flat, loop.symbol) is size), None)
+        picked = next((axis for axis in axes if _picked(axis, flat, view)), None)
         if axis is not None:
             axes.remove(axis)
             size = size * axis.size
+        elif picked is not None:
+            axes.remove(picked)
+            size = size * picked.size
         elif loop is not None and not whole:
             loops.remove(loop)
             pieces.append(loop)
@@ -254,6 +262,21 @@ def _side_by_side(
         else:
             break
     return (None if axes else size), pieces
+
+
+def _picked(axis: Axis, flat: Expr, view: View) -> bool:
+    """Whether the data alone says where a view goes along a dimension of it: each number of an
+    index names a place of its own."""
+    if axis.symbol in flat.free():
+        return False
+    named = (place.index for place in view.placed if place.index is not None)
+    return any(elements(index.shape) is axis.size and _all_others(index) for index in named)
+
+
+def _all_others(index: View) -> bool:
+    """Whether an index shows no number twice along one of its dimensions."""
+    free = {symbol for coord in index.coords for symbol in coord.free()}
+    return all(axis.symbol in free or axis.size is E.const(1) for axis in index.axes)
 
 
 def _step(flat: Expr, symbol: Sym) -> Expr:

@@ -85,6 +85,71 @@ def parts(x, where):
     assert (_COMPLETE in assumptions) is (status == "verified")
 
 
+_BLOCKS = """@nki.jit
+def blocks(x, where, trips: int):
+    rows, columns = x.shape
+    assert {demand} and columns <= 500
+    assert x.dtype == nl.float32 and where.shape == (rows, 1) and where.dtype == nl.int32
+    out = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.shared_hbm)
+    for b in range({trips}):
+        index = nl.ndarray((90, 1), dtype=nl.int32, buffer=nl.sbuf)
+        tile = nl.ndarray((90, columns), dtype=x.dtype, buffer=nl.sbuf)
+        nisa.dma_copy(dst=index, src=where[b * 90 : b * 90 + 90])
+        nisa.dma_copy(dst=tile, src=x[b * 90 : b * 90 + 90])
+        to = out.ap([[columns, 90], [1, columns]], vector_offset=index, indirect_dim=0)
+        nisa.dma_copy(dst=to, src=tile)
+    return out
+"""
+
+
+@pytest.mark.parametrize(
+    ("demand", "trips", "status"),
+    [
+        ("rows % 90 == 0", "rows // 90", "verified"),
+        ("rows >= 90", "rows // 90", "unknown"),  # and an error: the rest
+        ("rows == 90 * trips", "trips", "verified"),
+        ("rows == 90 * trips + 1", "trips", "violated"),
+    ],
+)
+def test_as_many_blocks_as_there_are_may_be_all(
+    tmp_path: Path, demand: str, trips: str, status: str
+) -> None:
+    found, assumptions = _checked(tmp_path, _BLOCKS.format(demand=demand, trips=trips))
+    assert found == status
+    assert (_COMPLETE in assumptions) is (status == "verified")
+
+
+@pytest.mark.parametrize(
+    ("index", "rows", "columns", "status"),
+    [
+        ("ip, 0", 90, 40, "verified"),
+        ("ip, 0", 80, 40, "violated"),
+        ("ip, 0", 90, 39, "violated"),
+        ("0 * ip, 0", 90, 40, "unknown"),  # one row, ninety times
+    ],
+)
+def test_rows_that_an_index_array_names_may_be_all(
+    tmp_path: Path, index: str, rows: int, columns: int, status: str
+) -> None:
+    path = tmp_path / "kernel.py"
+    path.write_text(f"""from neuronxcc import nki
+import neuronxcc.nki.language as nl
+
+
+@nki.jit
+def scattered(x, where):
+    assert x.shape == (90, 40) and where.shape == (90, 1) and where.dtype == nl.int32
+    out = nl.ndarray((90, 40), dtype=x.dtype, buffer=nl.shared_hbm)
+    tile, to = nl.load(x), nl.load(where)
+    ip, jf = nl.arange({rows})[:, None], nl.arange({columns})[None, :]
+    nl.store(out[to[{index}], jf], value=tile[ip, jf])
+    return out
+""")
+    (kernel,) = check(path).kernels
+    assert kernel.status == status
+    assert (_COMPLETE in kernel.assumptions) is (status == "verified")
+
+
 _LOOP = """@nki.jit
 def tiles(x, count):
     assert x.shape == (384, 40) and count.shape == (1, 1) and count.dtype == nl.int32
