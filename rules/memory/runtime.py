@@ -110,11 +110,24 @@ def moves(write: Access, loop: Loop, table: Index) -> Moves:
 
 
 def _named(terms: Iterable[Expr], symbol: Sym) -> Moves:
-    """How terms speak of the count of a loop."""
-    own = [term for term in terms if symbol in term.free()]
-    if any(symbol in factors for term in own for factors, _ in term.terms):
+    """How terms speak of the count of a loop: each of its rounds has its own if one of them goes on
+    with it, or if one tells its quotient (``k // 3``) and another one its remainder."""
+    goes_on, parts, rests = False, False, False
+    for term in terms:
+        if symbol not in term.free():
+            continue
+        alone = any(symbol in factors for factors, _ in term.terms)
+        within = any(atom is not symbol and symbol in _free(atom) for atom in term.atoms())
+        goes_on |= alone and not within
+        rests |= alone and within
+        parts |= not alone
+    if goes_on or (parts and rests):
         return Moves.ON
-    return Moves.BACK if own else Moves.NEVER
+    return Moves.BACK if parts or rests else Moves.NEVER
+
+
+def _free(atom: E.Atom) -> Iterable[Sym]:
+    return E.from_atom(atom).free()
 
 
 def _numbers_move(view: View, loop: Loop, table: Index, seen: frozenset[int]) -> Moves:
@@ -146,9 +159,10 @@ def _set_anew(write: Access, loop: Loop, table: Index, seen: frozenset[int]) -> 
             given += value
     traits = () if operation.instruction is None else operation.instruction.traits
     drawn = Trait.RANDOM in traits or Trait.GENERATOR in traits
-    decided = any(loop.symbol in condition.free() for condition in write.path)
-    if drawn or decided or operation.adds or write.view.indirect:
+    if drawn or operation.adds or write.view.indirect:
         return Moves.ON
+    if any(loop.symbol in condition.free() for condition in write.path):
+        return Moves.BACK  # others go on with what an earlier one has set
     found = _named(terms, loop.symbol)
     for _, read in operation.reads:
         found = max(found, _numbers_move(read, loop, table, seen))

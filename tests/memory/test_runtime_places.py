@@ -299,6 +299,8 @@ _BACK = "nisa.dma_copy(dst=out[k], src=mid[{}])"
         ("", _LOADED.format("0:1"), "violated"),  # the same element each time
         (_EACH, "nisa.register_load(dst=to, src=tiles[k])", "verified"),
         (_EACH, "nisa.register_load(dst=to, src=tiles[k // 2])", "three"),
+        (_EACH, "nisa.register_load(dst=to, src=tiles[k % 3])", "three"),
+        (_EACH, "if k < 3: nisa.register_load(dst=to, src=tiles[k])", "three"),
         ("nisa.register_move(dst=to, src=2)", "pass", "violated"),
         (
             "nisa.memset(dst=row, value=0)",
