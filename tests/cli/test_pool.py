@@ -16,6 +16,8 @@ def work(request: FileRequest) -> FileResult:
         os.kill(os.getpid(), signal.SIGKILL)
     if request.path.startswith("exit"):
         os._exit(3)
+    if request.path.startswith("hung up"):
+        os.kill(os.getpid(), signal.SIGHUP)
     if request.path.startswith("hang"):
         time.sleep(60)
     return FileResult(request.path, statistics={"pids": [os.getpid()]})
@@ -67,6 +69,17 @@ def test_workers_that_die_cost_their_file_only() -> None:
     assert sorted(failed) == ["die1", "die2", "exit1", "exit2"]
     assert failed["die1"] == "internal error: the worker process died (signal 9)"
     assert failed["exit1"] == "internal error: the worker process died (status 3)"
+
+
+@pytest.mark.parametrize("ignored", [False, True])
+def test_workers_ignore_what_this_process_ignores(ignored: bool) -> None:
+    """Under nohup a terminal that closes ends nothing."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN if ignored else signal.SIG_DFL)
+    try:
+        results, _ = run(["hung up", "a"], 2)
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    assert bool(results["hung up"].errors) is not ignored and not results["a"].errors
 
 
 def test_a_worker_that_hangs_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
