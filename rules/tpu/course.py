@@ -128,7 +128,8 @@ class Course(Generic[PlaceT]):
         for number in reversed(range(len(self.fates.steps))):
             step = self.fates.steps[number]
             goes_on = _call_of(step.operation) in self.going_on
-            if step.seen or (out >> number & 1 and not goes_on):
+            seen = step.seen or self.fates.left >> number & 1
+            if seen or (out >> number & 1 and not goes_on):
                 out |= self.fates.taken[number] | 1 << number
         return out
 

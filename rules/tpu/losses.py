@@ -171,7 +171,11 @@ def losses_in_run(
 ) -> Iterator[Loss]:
     """As :func:`losses`, of the operations of a run."""
     loops = [
-        _Gone(inside, {0: _course(places, events, AS_THEY_ARE)}, is_whole=not around)
+        _Gone(
+            inside,
+            {0: _course(places, events, AS_THEY_ARE, _reads_outside(operations, inside, places))},
+            is_whole=not around,
+        )
         for around, inside, events in _nests(operations)
     ]
     yield from _all(loops, (), judged, spare, _carried(operations, places))
@@ -236,8 +240,26 @@ def _nests(
         yield around, inside, events
 
 
-def _course(places: Places[PlaceT], events: Sequence[Event], rounded: Rounded) -> Course[PlaceT]:
-    return Course(Fates(places.steps(events, rounded), places))
+def _reads_outside(
+    operations: Sequence[Operation], inside: Sequence[Operation], places: Places[PlaceT]
+) -> list[PlaceT]:
+    """What others of the operations than these read, in whatever rounds."""
+    own = set(map(id, inside))
+    others = [op for op in operations if id(op) not in own]
+    return [
+        place
+        for step in places.steps(list(in_any_rounds(others)), AS_THEY_ARE)
+        for place in step.reads
+    ]
+
+
+def _course(
+    places: Places[PlaceT],
+    events: Sequence[Event],
+    rounded: Rounded,
+    outside: Sequence[PlaceT] = (),
+) -> Course[PlaceT]:
+    return Course(Fates(places.steps(events, rounded), places, outside))
 
 
 def _never(
@@ -470,6 +492,7 @@ class _Sized(_Gone[PlaceT]):
         self._places = places
         self._unrolled = Unrolled(operations, size.around)
         self.operations = self._unrolled.operations
+        self._outside = _reads_outside(operations, self.operations, places)
         self._others = [each for each in every if self._is_other(each)]
         self._others += self._asked()
         #: whether there are never more rounds
@@ -500,7 +523,7 @@ class _Sized(_Gone[PlaceT]):
         """None: it is too long, or has no plain number of rounds."""
         trips = rounded.put.expr(self._size.loop.trips)
         events = self._unrolled.events(rounded) if E.le(trips, MOST_ROUNDS) is E.TRUE else None
-        return None if events is None else _course(self._places, events, rounded)
+        return None if events is None else _course(self._places, events, rounded, self._outside)
 
     def is_of(self, loop: Loop) -> bool:
         return loop.trips is self._size.loop.trips

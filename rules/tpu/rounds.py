@@ -44,7 +44,7 @@ _FEW: Final = 2
 #: fewer numbers of rounds tell nothing of others
 _FEWEST: Final = _LONGEST + 1
 #: so many rounds of a loop of which the number is plain
-MOST_ROUNDS: Final = 2 * MOST_TURNS
+MOST_ROUNDS: Final = (_LONGEST + _FEW) * MOST_TURNS
 
 
 class Size(Struct, frozen=True, eq=False):

@@ -88,10 +88,13 @@ class _Held(Struct, Generic[PlaceT], eq=False):
 class Fates(Generic[PlaceT]):
     """What becomes of the results of steps, which are named by their numbers.
 
-    Sets of steps are the bits of numbers.
+    Sets of steps are the bits of numbers. ``outside``: the places that others may read than these,
+    after them.
     """
 
-    def __init__(self, steps: Sequence[Step[PlaceT]], places: Meets[PlaceT]) -> None:
+    def __init__(
+        self, steps: Sequence[Step[PlaceT]], places: Meets[PlaceT], outside: Sequence[PlaceT] = ()
+    ) -> None:
         self.steps = steps
         self._places = places
         self._held: list[_Held[PlaceT]] = []
@@ -107,6 +110,8 @@ class Fates(Generic[PlaceT]):
         #: by step: all that may be in what it makes, and what surely is
         self.behind = _all_behind(self.taken)
         self.made_of = _all_behind(self.surely)
+        #: what is there in the end, and may be read outside
+        self.left = self._left(outside)
         self.reached = self._reached()
         self.is_clear &= self.taken == self.surely
 
@@ -185,12 +190,20 @@ class Fates(Generic[PlaceT]):
         """Whether a step may read a place that another one writes."""
         return any(self._places.meet(w, r) for w in other.writes for r in one.reads)
 
+    def _left(self, outside: Sequence[PlaceT]) -> int:
+        out = 0
+        for held in self._held:
+            if held.dying is None and any(self._places.meet(held.place, read) for read in outside):
+                out |= 1 << held.step
+        return out
+
     def _reached(self) -> int:
         """What others than the kernel see is made of these, in the end: not what was stored over
         again."""
         out = 0
         for number, step in enumerate(self.steps):
-            if step.seen and not (step.stored and number in self.filled):
+            stored_again = step.stored and number in self.filled
+            if (step.seen and not stored_again) or self.left >> number & 1:
                 out |= self.behind[number] | 1 << number
         return out
 
