@@ -6,7 +6,7 @@ decided; of the rest the kernel's report says what it rests on.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum, IntEnum
 from functools import reduce
 from itertools import product
@@ -21,8 +21,8 @@ from verifier.symbolic.expr import Bool, Expr, Sym
 from verifier.symbolic.instruction import Trait
 from verifier.symbolic.memory.index import Access, Index, tensor
 from verifier.symbolic.memory.known import Known
-from verifier.symbolic.tensors import Axis, Loop, LoopKind, Storage, View
-from verifier.symbolic.values import Register
+from verifier.symbolic.tensors import Axis, Loop, LoopKind, Storage, StorageKind, View
+from verifier.symbolic.values import Enumerator, Register
 
 #: the ends of views of so many dimensions at most are looked at
 _MOST_AXES: Final = 4
@@ -47,9 +47,10 @@ def may_cover(
     holds as well, ``known``: what the kernel demands) and fill whole rows, by themselves or piece
     by piece in loops around them: what is in one column always goes nowhere else. Each begins
     no further on than as many elements as it wrote in earlier rounds: so any element can be come
-    to. Rounds that write where others did count once, and so do two writes at one place. A loop on
-    the device runs as often as the data says. ``before``: what has to find all of it written, in
-    the first round of its own loops as well.
+    to. Rounds that write where others did count once, and so do two writes at one place; those of
+    loops that are told apart only together (``k + b``) are not counted. A loop on the device runs
+    as often as the data says. ``before``: what has to find all of it written, in the first round of
+    its own loops as well.
     """
     held = {id(condition) for condition in path}
     row = elements(storage.shape[1:])
@@ -59,12 +60,12 @@ def may_cover(
             continue
         around = [loop for loop in write.loops if loop not in storage.loops]
         if before is not None:
-            if write.order > before.order:
+            if write.order >= before.order:
                 continue
             around = [x for x in around if x.kind is LoopKind.GRID or x not in before.loops]
         kinds = {loop.symbol: moves(write, loop, table) for loop in around}
         around = [loop for loop in around if kinds[loop.symbol] is not Moves.NEVER]
-        if Moves.BACK in kinds.values():
+        if Moves.BACK in kinds.values() or not _told_apart(write, around, table, known):
             continue
         dynamic = any(loop.kind is LoopKind.DYNAMIC for loop in around)
         start, pieces = _start_of_rows(write.view, row, around, known)
@@ -114,6 +115,8 @@ def _named(terms: Iterable[Expr], symbol: Sym) -> Moves:
     with it, or if one tells its quotient (``k // 3``) and another one its remainder."""
     goes_on, parts, rests = False, False, False
     for term in terms:
+        if any(each.origin is E.Origin.HAVOC for each in term.free()):
+            return Moves.ON  # it may be another one each time
         if symbol not in term.free():
             continue
         alone = any(symbol in factors for factors, _ in term.terms)
@@ -157,6 +160,8 @@ def _set_anew(write: Access, loop: Loop, table: Index, seen: frozenset[int]) -> 
             terms.append(value)
         elif isinstance(value, (tuple, list)):
             given += value
+        elif not (_fixed((value,)) or (isinstance(value, Register) and value.place is not None)):
+            return Moves.ON
     traits = () if operation.instruction is None else operation.instruction.traits
     drawn = Trait.RANDOM in traits or Trait.GENERATOR in traits
     if drawn or operation.adds or write.view.indirect:
@@ -167,6 +172,95 @@ def _set_anew(write: Access, loop: Loop, table: Index, seen: frozenset[int]) -> 
     for _, read in operation.reads:
         found = max(found, _numbers_move(read, loop, table, seen))
     return found
+
+
+def _told_apart(write: Access, around: Sequence[Loop], table: Index, known: Known) -> bool:
+    """Whether no two rounds of loops around a write surely have the same place, as far as numbers
+    in memory say where it is."""
+    terms: list[Expr] | None = list(write.view.coords)
+    for index in write.view.indices:
+        more = _said_by(index, around, table, known, frozenset())
+        terms = None if terms is None or more is None else [*terms, *more]
+    if terms is None or not write.view.indices:
+        return True
+    counts = {loop.symbol: loop.trips for loop in around if loop.kind is not LoopKind.DYNAMIC}
+    return _tell_apart(terms, counts, known)
+
+
+def _tell_apart(terms: Sequence[Expr], counts: Mapping[Sym, Expr], known: Known) -> bool:
+    """Whether terms tell counts (each below its own bound) from all others: each of them is told
+    alone, beside others that something else tells, as a digit, or by a quotient and its rest."""
+    left, before = set(counts), -1
+    while left and len(left) != before:
+        before = len(left)
+        for term in terms:
+            left -= _digits(term, {s: counts[s] for s in left.intersection(term.free())}, known)
+        for symbol in [*left]:
+            whole, rest = (
+                {divisor for term in terms for divisor in _divisors(term, symbol, alone)}
+                for alone in (False, True)
+            )
+            if whole & rest:
+                left.discard(symbol)
+    return not left
+
+
+def _digits(term: Expr, counts: Mapping[Sym, Expr], known: Known) -> set[Sym]:
+    """All of these counts, if each is a digit of a term: none of them comes to the next one's."""
+    steps = {symbol: _step(term, symbol) for symbol in counts}
+    if any(s in step.free() for step in steps.values() for s in term.free() if s in counts):
+        return set()  # not by as much each time
+    for symbol, step in steps.items():
+        others = [other for each, other in steps.items() if each is not symbol]
+        ends = (E.or_(E.ge(other, step * counts[symbol]), E.gt(step, other)) for other in others)
+        if known.decide(E.and_(E.ne(step, 0), *ends)) is not True:
+            return set()
+    return set(counts)
+
+
+def _divisors(term: Expr, symbol: Sym, alone: bool) -> Iterator[Expr]:
+    """By what a count is divided in a term made of its quotient, or (``alone``) of its rest."""
+    if any(symbol in factors for factors, _ in term.terms) is alone:
+        for atom in term.atoms():
+            if isinstance(atom, E.Div) and atom.num is E.from_atom(symbol):
+                yield atom.den
+
+
+def _said_by(
+    view: View, around: Sequence[Loop], table: Index, known: Known, seen: frozenset[int]
+) -> list[Expr] | None:
+    """What says which numbers in memory a view shows; None: they may be any.
+
+    Of windows that lie over each other nothing says which it is.
+    """
+    storage = view.storage
+    pairs = zip(view.instance, storage.loops, strict=False)
+    if id(storage) in seen or not all(index is loop.index for index, loop in pairs):
+        return None
+    sizes = {axis.symbol: axis.size for axis in view.axes if axis.size is not E.const(1)}
+    sizes |= {loop.symbol: loop.trips for loop in around}
+    terms: list[Expr] = []
+    for coord in view.coords:
+        counts = {symbol: sizes[symbol] for symbol in coord.free() if symbol in sizes}
+        if len(counts) < 2 or _digits(coord, counts, known):
+            terms.append(coord)
+    reads = list(view.indices)
+    for write in table.uses(storage).writes if storage.kind is not StorageKind.INPUT else ():
+        operation = write.operation
+        traits = () if operation.instruction is None else operation.instruction.traits
+        drawn = Trait.RANDOM in traits or Trait.GENERATOR in traits
+        if drawn or operation.adds or write.view.indirect:
+            return None
+        terms += write.view.coords
+        for value in (each.value for each in operation.operands.values() if each.view is None):
+            terms += [value] if isinstance(value, Expr) else []
+        reads += [read for _, read in operation.reads]
+    for read in reads:
+        more = _said_by(read, around, table, known, seen | {id(storage)})
+        if more is None:
+            return None
+        terms += more
+    return terms
 
 
 def _numbers(write: Access, table: Index) -> Iterator[object]:
@@ -201,7 +295,8 @@ def _first_of(view: View) -> tuple[object, ...]:
 
 def _fixed(given: Iterable[object]) -> bool:
     """Whether arguments are such that alike ones are the same."""
-    return all(isinstance(value, (Expr, Enum, str, int, float, type(None))) for value in given)
+    plain = (Expr, Enum, Enumerator, str, int, float, type(None))
+    return all(isinstance(value, plain) for value in given)
 
 
 def enough_of(writes: Iterable[Access], storage: Storage, table: Index) -> Bool:
@@ -260,7 +355,7 @@ def _side_by_side(
         whole = whole or size is row
         axis = next((axis for axis in axes if _step(flat, axis.symbol) is size), None)
         loop = next((loop for loop in loops if _step(flat, loop.symbol) is size), None)
-        picked = next((axis for axis in axes if _picked(axis, flat, view)), None)
+        picked = next((axis for axis in axes if _picked(axis, flat, view, known)), None)
         if axis is not None:
             axes.remove(axis)
             size = size * axis.size
@@ -278,19 +373,19 @@ def _side_by_side(
     return (None if axes else size), pieces
 
 
-def _picked(axis: Axis, flat: Expr, view: View) -> bool:
+def _picked(axis: Axis, flat: Expr, view: View, known: Known) -> bool:
     """Whether the data alone says where a view goes along a dimension of it: each number of an
     index names a place of its own."""
     if axis.symbol in flat.free():
         return False
     named = (place.index for place in view.placed if place.index is not None)
-    return any(elements(index.shape) is axis.size and _all_others(index) for index in named)
+    return any(elements(index.shape) is axis.size and _all_others(index, known) for index in named)
 
 
-def _all_others(index: View) -> bool:
-    """Whether an index shows no number twice along one of its dimensions."""
-    free = {symbol for coord in index.coords for symbol in coord.free()}
-    return all(axis.symbol in free or axis.size is E.const(1) for axis in index.axes)
+def _all_others(index: View, known: Known) -> bool:
+    """Whether an index shows no number twice."""
+    sizes = {axis.symbol: axis.size for axis in index.axes if axis.size is not E.const(1)}
+    return _tell_apart(index.coords, sizes, known)
 
 
 def _step(flat: Expr, symbol: Sym) -> Expr:

@@ -321,6 +321,45 @@ def test_rounds_that_all_write_at_one_place_count_once(
     assert (_COMPLETE in assumptions) is (status in ("verified", "counts"))
 
 
+_HALVES = """@nki.jit
+def halves(x, where):
+    assert x.shape == (12, 24, 40) and where.shape == (12, 12) and where.dtype == nl.int32
+    out = nl.ndarray((12, 24, 40), dtype=x.dtype, buffer=nl.shared_hbm)
+    row = nl.ndarray((1, 1), dtype=nl.int32, buffer=nl.sbuf)
+    tile = nl.ndarray((24, 40), dtype=x.dtype, buffer=nl.sbuf)
+    for b in range(3):
+        for k in range(4):
+            nisa.dma_copy(dst=row, src=where[{row}, {column}])
+            to = nisa.register_alloc()
+            nisa.register_load(dst=to, src=row)
+            nisa.dma_copy(dst=tile, src=x[b * 4 + k])
+            nisa.dma_copy(dst=out.select(0, to), src=tile)
+    return out
+"""
+
+
+@pytest.mark.parametrize(
+    ("row", "column", "complete"),
+    [
+        ("0:1", "b * 4 + k : b * 4 + k + 1", True),
+        ("0:1", "b + k * 3 : b + k * 3 + 1", True),
+        ("b : b + 1", "k : k + 1", True),
+        ("b : b + 1", "b + k : b + k + 1", True),
+        ("0:1", "b + k : b + k + 1", False),
+        ("b + k : b + k + 1", "b + k : b + k + 1", False),
+        ("0:1", "b * 3 + k : b * 3 + k + 1", False),
+        ("k // 2 : k // 2 + 1", "b * 2 + k % 2 : b * 2 + k % 2 + 1", True),
+        ("k // 3 : k // 3 + 1", "b * 2 + k % 2 : b * 2 + k % 2 + 1", False),
+    ],
+)
+def test_rounds_that_only_both_counts_tell_apart(
+    tmp_path: Path, row: str, column: str, complete: bool
+) -> None:
+    status, assumptions = _checked(tmp_path, _HALVES.format(row=row, column=column))
+    assert (_COMPLETE in assumptions) is complete
+    assert status in (("verified",) if complete else ("unknown", "violated"))
+
+
 _PICKED = """@nki.jit
 def picked(x, where):
     assert x.shape == (50, 40) and where.shape == (30, 1) and where.dtype == nl.int32
