@@ -292,7 +292,7 @@ def loop_around(span: Span) -> tuple[str, int, int] | None:
 
 def reached() -> tuple[tuple[Round, ...], tuple[object, ...]]:
     """The rounds of loops that the user's code is in, outermost first, through the functions that
-    are being called; none in a ``while``, whose rounds have no names. And those calls."""
+    are being called; none within a ``while``, whose rounds have no names. And those calls."""
     frames: list[FrameType] = []
     kernel = 0  # how many of them are of the kernel that was launched, and of what it calls
     frame: FrameType | None = sys._getframe(1)
@@ -308,10 +308,11 @@ def reached() -> tuple[tuple[Round, ...], tuple[object, ...]]:
     for each in reversed(frames[:kernel]):
         for loop, names in _loops_at(each.f_code.co_filename, each.f_lineno or 0):
             named &= isinstance(loop, ast.For)
-            value = tuple(_known(each.f_locals.get(name)) for name in names)
-            out.append(Round((each.f_code.co_filename, loop.lineno, *calls), value))
+            if named:
+                value = tuple(_known(each.f_locals.get(name)) for name in names)
+                out.append(Round((each.f_code.co_filename, loop.lineno, *calls), value))
         calls = (*calls, each.f_lasti)
-    return tuple(out) if named else (), calls[:-1]
+    return tuple(out), calls[:-1]
 
 
 def _known(value: object) -> object:

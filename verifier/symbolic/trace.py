@@ -59,7 +59,8 @@ class Operation(Struct, eq=False):
     capabilities: frozenset[Capability] = frozenset()
     #: arguments whose values somebody asked for, and that are not known
     unseen: set[str] = field(default_factory=set)
-    #: of loops that are gone round by round, outermost first; in a run that are all of them
+    #: of loops that are gone round by round, outermost first; in a run those are all that stand in
+    #: no ``while``
     rounds: tuple[Round, ...] = ()
     #: the calls of functions of the user's that led to it, outermost first
     called: tuple[object, ...] = ()

@@ -56,12 +56,11 @@ class Paths(State):
     @contextlib.contextmanager
     def in_round(self, round_: Round) -> Iterator[None]:
         """Run in a trip of a loop that is gone trip by trip."""
-        around = self.rounds
-        self.rounds = (*around, round_)
+        self.rounds = (*self.rounds, round_)
         try:
             yield
         finally:
-            self.rounds = around
+            self.rounds = self.rounds[:-1]  # (what is around a generator may be another loop now)
 
     @contextlib.contextmanager
     def in_turn(self, name: str) -> Iterator[None]:

@@ -80,11 +80,12 @@ class Stack(Struct):
     frames: list[Frame] = field(default_factory=list)
     landings: list[Landing] = field(default_factory=list)
     handled: list[Escape] = field(default_factory=list)
+    rounds: tuple[Round, ...] = ()
     depth: int = 0
     #: how long its path is; what was known before is its first condition
     path: int = 1
     #: how much of the state was there when it was last resumed
-    outer: tuple[int, int, int, int, int] = (0, 0, 0, 0, 0)
+    outer: tuple[int, int, int, int, int, int] = (0, 0, 0, 0, 0, 0)
     span: Span | None = None
     #: the order in the trace of the last step
     order: int = 0
@@ -168,8 +169,10 @@ def _enter(vm: VM, stack: Stack, around: Around) -> Landing:
     vm.depth = around.depth + stack.depth
     vm.target_name = None
     vm._loops = list(around.loops)
+    vm.rounds = (*around.rounds, *stack.rounds)
     stack.outer = (
         len(around.frames), len(around.handled), around.depth, vm.forking, len(vm._loops),
+        len(around.rounds),
     )  # fmt: skip
     return boundary
 
@@ -226,10 +229,11 @@ def _main(
 
 def _suspend(vm: VM, stack: Stack, kept: list[Around], item: object) -> object:
     """``yield``: go back to who resumed the generator; the value that is sent in."""
-    frames, handled, depth, forking, loops = stack.outer
+    frames, handled, depth, forking, loops, rounds = stack.outer
     stack.frames, stack.landings = vm.frames[frames:], vm.landings[1:]
     stack.handled, stack.depth = vm.handled[handled:], vm.depth - depth
     stack.path = len(vm._path)
+    stack.rounds = vm.rounds[rounds:]
     inside, forked = vm._loops, vm.forking
     apart = vm.forking != forking or len(vm._loops) != loops
     how, value = "item", item
@@ -246,7 +250,7 @@ def _suspend(vm: VM, stack: Stack, kept: list[Around], item: object) -> object:
         path = [E.TRUE] * stack.path
         Around(
             [*vm.frames[:1], *stack.frames], landings, path, list(stack.handled), stack.depth,
-            None, inside, vm.rounds, forked,
+            None, inside, stack.rounds, forked,
         ).install(vm)  # fmt: skip
         raise
 
