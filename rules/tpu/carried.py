@@ -16,7 +16,7 @@ def carried(
     steps_of: Callable[[Sequence[Operation]], Sequence[Step[PlaceT]]],
     places: Meets[PlaceT],
 ) -> set[Call]:
-    """The calls whose results a next round would read, in loops that are gone round by round."""
+    """The calls of which a next round may read a result, in loops that are gone round by round."""
     last: dict[tuple[object, ...], Round] = {}
     for op in operations:
         for depth, round_ in enumerate(op.rounds):
@@ -31,7 +31,7 @@ def carried(
 
 
 def _goes_on(number: int, steps: Sequence[Step[PlaceT]], places: Meets[PlaceT]) -> bool:
-    """Whether another call of a round reads what this one has left there in the round before."""
+    """Whether another call of a round may read what this one has left there in the round before."""
     step = steps[number]
     for written in step.writes:
         if any(_fills(later, written, places) for later in steps[number + 1 :]):

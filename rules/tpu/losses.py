@@ -159,7 +159,7 @@ def losses(
     if not any(op.loops for op in operations):
         loops = [_Gone(operations, {0: once})]
     kept = _carried(operations, places)
-    never = _never(operations, once.fates, stores, judged - spare.keys(), kept)
+    never = _never(operations, once, stores, judged - spare.keys(), kept)
     yield from _all(loops, never, judged, spare, kept)
 
 
@@ -243,14 +243,25 @@ def _nests(
 def _reads_outside(
     operations: Sequence[Operation], inside: Sequence[Operation], places: Places[PlaceT]
 ) -> list[PlaceT]:
-    """What others of the operations than these read, in whatever rounds."""
+    """What others of the operations than these read, in whatever rounds, and may do after them."""
     own = set(map(id, inside))
-    others = [op for op in operations if id(op) not in own]
+    first = inside[0] if inside else None
+    others = [
+        op for op in operations if id(op) not in own and first is not None and _follows(op, first)
+    ]
     return [
         place
         for step in places.steps(list(in_any_rounds(others)), AS_THEY_ARE)
         for place in step.reads
     ]
+
+
+def _follows(op: Operation, first: Operation) -> bool:
+    """Whether an operation may come after another one: behind it, or in a loop around both."""
+    together = bool(set(op.loops) & set(first.loops)) or (
+        bool(op.rounds and first.rounds) and op.rounds[0].loop == first.rounds[0].loop
+    )
+    return op.order > first.order or together
 
 
 def _course(
@@ -264,69 +275,46 @@ def _course(
 
 def _never(
     operations: Sequence[Operation],
-    fates: Fates[PlaceT],
+    once: Course[PlaceT],
     stores: Set[int],
     judged: Set[int],
     kept: Set[Call],
 ) -> Iterator[Loss]:
-    """Calls of which nothing comes to a store, whatever rounds there are; ``fates``: in any."""
-    graph = _Graph(fates)
-    useful = graph.behind(stores)
+    """Calls of which nothing comes to a store, whatever rounds there are; ``once``: in any."""
+    useful = _behind(stores, once.fates)
     by_call: dict[Call, list[Operation]] = {}
     for op in operations:
         if id(op) in judged and op.call not in kept:
             by_call.setdefault(op.call, []).append(op)
     others = [op for op in operations if id(op) in useful]
-    for found in by_call.values():
-        if all(id(op) not in useful and not graph.is_read(op) for op in found):
-            if all(map(graph.is_filled, found)) or not _is_surplus(found[0], others):
-                yield Loss(Why.NEVER, found[0])
+    for first, *more in by_call.values():
+        if any(id(op) in useful for op in (first, *more)) or once.is_read(first):
+            continue
+        if once.is_filled(first) or not _is_surplus(first, others):
+            yield Loss(Why.NEVER, first)
 
 
 def _is_surplus(op: Operation, useful: Sequence[Operation]) -> bool:
-    """Whether it is one of the things that a function makes, all of which other callers need, and
-    this one some: as where nothing comes of it."""
+    """Whether something comes of it in another call of the function that it stands in, and in this
+    one of other things that the function does: a caller may need a part of them only."""
     around = range(1, len(op.called) + 1)
     return any(other.span == op.span for other in useful) and all(
         any(other.called[:depth] == op.called[:depth] for other in useful) for depth in around
     )
 
 
-class _Graph:
-    """Which operations take what others have left, in whatever rounds."""
-
-    def __init__(self, fates: Fates[PlaceT]) -> None:
-        steps = fates.steps
-        self._takes: dict[int, dict[int, Operation]] = {}
-        self._takers: dict[int, list[Operation]] = {}
-        self._standing = {
-            id(step.operation) for number, step in enumerate(steps) if number not in fates.filled
-        }
-        for number, step in enumerate(steps):
-            taken = self._takes.setdefault(id(step.operation), {})
-            for other in bits(fates.taken[number]):
-                before = steps[other].operation
-                if id(before) not in taken:
-                    taken[id(before)] = before
-                    self._takers.setdefault(id(before), []).append(step.operation)
-
-    def is_read(self, op: Operation) -> bool:
-        """Whether other calls take something of it."""
-        return any(each.call != op.call for each in self._takers.get(id(op), ()))
-
-    def is_filled(self, op: Operation) -> bool:
-        """Whether something takes the place of all that it leaves."""
-        return id(op) not in self._standing
-
-    def behind(self, operations: Set[int]) -> set[int]:
-        """All that some operations hang on, and they themselves."""
-        found, open_ = set(operations), [*operations]
-        while open_:
-            for each in self._takes.get(open_.pop(), {}):
-                if each not in found:
-                    found.add(each)
-                    open_.append(each)
-        return found
+def _behind(operations: Set[int], fates: Fates[PlaceT]) -> set[int]:
+    """All that some operations hang on, and they themselves, in whatever rounds."""
+    takes: dict[int, set[int]] = {}
+    for number, step in enumerate(fates.steps):
+        taken = takes.setdefault(id(step.operation), set())
+        taken.update(id(fates.steps[other].operation) for other in bits(fates.taken[number]))
+    found, open_ = set(operations), [*operations]
+    while open_:
+        more = takes.get(open_.pop(), set()) - found
+        found |= more
+        open_ += more
+    return found
 
 
 def _never_in(
@@ -341,11 +329,11 @@ def _never_in(
         if id(op) not in judged or op.call in kept or not done:
             continue
         lost = (course.is_for_nothing(op) and not course.is_read(op) for course in courses)
-        if not all(_is_long(each, loops) for each in op.loops) or not all(lost):
+        filled = all(course.is_filled(op) for course in courses)
+        if not (filled or all(_is_long(each, loops) for each in op.loops)) or not all(lost):
             continue
         if useful is None:
             useful = [each for course in courses for each in course.useful]
-        filled = all(course.is_filled(op) for course in courses)
         if spare.get(id(op), True) if filled else id(op) not in spare:
             if filled or not _is_surplus(op, useful):
                 yield loops[0].told(Why.NEVER, op, None)

@@ -54,6 +54,12 @@ class Event(Struct, frozen=True):
     sure: bool = True
     here: E.Substitution = _AS_IS
 
+    @property
+    def when(self) -> tuple[object, ...]:
+        """In which rounds of all its loops it is."""
+        loops = self.operation.loops
+        return (*self.operation.rounds, *(self.here.expr(loop.index) for loop in loops))
+
     def local(self, *, writes: bool) -> Iterator[tuple[Touch, LocalTensor]]:
         for touch in self.touches:
             if isinstance(touch.tensor, LocalTensor) and (touch.writes if writes else touch.reads):
@@ -552,9 +558,19 @@ def left_behind(journey: Journey, others: Journey, many: bool = True) -> Iterato
 
 
 def _goes_on_with_its_own(held: Held) -> bool:
-    """Whether it is a state that a call goes on with, as a sum: the last one may be for nothing."""
-    places = [tensor.address for _, tensor in held.event.local(writes=False)]
-    return any(place is held.tensor.address for place in places)
+    """Whether it is a state that a call goes on with, as a sum: the last one may be for nothing.
+
+    What another call of the round has put there first is none, but worked upon in place.
+    """
+    place, content = held.tensor.address, held.content
+    assert content is not None
+    before = (*content.way[:-1], *(part.load for part in content.parts))
+    when = held.event.when
+    return any(tensor.address is place for _, tensor in held.event.local(writes=False)) and not any(
+        each.when == when and tensor.address is place
+        for each in before
+        for _, tensor in each.local(writes=True)
+    )
 
 
 def _key(found: Sequence[Part]) -> tuple[tuple[int, int], ...]:

@@ -447,18 +447,19 @@ class Rounds:
         for group in parts.groups(journey):
             for column in parts.columns(group):
                 pace = self.paces.pace(group[0].storage, column, self.size.put(value))
-                if pace is None or self._is_held(column):
+                if pace is None or self._is_held(column, len(column.loaded(journey)) < len(group)):
                     continue
                 wrong = out if shown and parts.is_astray(journey, group, column, pace) else alone
                 for n in parts.out_of_step(group, column.parts, pace):
                     wrong.append(Astray(group[n].store, column.parts[n].load, parts.REPEATED))
         return out, alone
 
-    def _is_held(self, column: Column) -> bool:
-        """Whether a part is loaded every few rounds only, to be used in all of them."""
+    def _is_held(self, column: Column, rarer: bool) -> bool:
+        """Whether a part is loaded every few rounds only, to be used in all of them; ``rarer``:
+        less often than something is stored."""
         symbol = self.size.loop.symbol
         facts = (fact for part in column.parts for fact in _path(part.load.operation))
-        return any(
+        return rarer and any(
             isinstance(atom, E.Div) and symbol in E.from_atom(atom).free()
             for fact in facts
             if fact.expr is not None
