@@ -158,6 +158,7 @@ def losses(
     once = _course(places, list(in_any_rounds(operations)), AS_THEY_ARE)
     if not any(op.loops for op in operations):
         loops = [_Gone(operations, {0: once})]
+    loops += _round_by_round(operations, places)
     kept = _carried(operations, places)
     never = _never(operations, once, stores, judged - spare.keys(), kept)
     yield from _all(loops, never, judged, spare, kept)
@@ -170,15 +171,25 @@ def losses_in_run(
     spare: Mapping[int, bool] = MappingProxyType({}),
 ) -> Iterator[Loss]:
     """As :func:`losses`, of the operations of a run."""
-    loops = [
-        _Gone(
-            inside,
-            {0: _course(places, events, AS_THEY_ARE, _reads_outside(operations, inside, places))},
-            is_whole=not around,
-        )
-        for around, inside, events in _nests(operations)
-    ]
+    loops = [*_round_by_round(operations, places)]
+    if not any(op.rounds for op in operations):
+        events = [Event(op, op.touches) for op in operations]
+        loops = [_Gone(operations, {0: _course(places, events, AS_THEY_ARE)})]
     yield from _all(loops, (), judged, spare, _carried(operations, places))
+
+
+def _round_by_round(
+    operations: Sequence[Operation], places: Places[PlaceT]
+) -> Iterator[_Gone[PlaceT]]:
+    """The loops that are gone round by round, in one round of each around them."""
+    together: dict[tuple[Loop, ...], list[Operation]] = {}
+    for op in operations:
+        together.setdefault(op.loops, []).append(op)
+    for group in together.values():
+        for around, inside, events in _nests(group):
+            outside = _reads_outside(operations, inside, places)
+            course = _course(places, events, AS_THEY_ARE, outside)
+            yield _Gone(inside, {0: course}, is_whole=not around and len(group) == len(operations))
 
 
 def _carried(operations: Sequence[Operation], places: Places[PlaceT]) -> Set[Call]:
@@ -218,9 +229,7 @@ def _all(
 def _nests(
     operations: Sequence[Operation],
 ) -> Iterator[tuple[tuple[Round, ...], list[Operation], list[Event]]]:
-    """The loops of a run, each in one round of those around it; and all, as if there were none."""
-    if not any(op.rounds for op in operations):
-        yield (), list(operations), [Event(op, op.touches) for op in operations]
+    """The loops that operations are in, each in one round of those around it."""
     nests = dict.fromkeys(
         (op.rounds[:depth], op.rounds[depth].loop)
         for op in operations
@@ -231,12 +240,14 @@ def _nests(
         inside = [op for op in operations if op.rounds[:depth] == around]
         numbers: dict[Round, int] = {}
         events: list[Event] = []
-        for op in inside:
+        paths = [set(map(id, op.path)) for op in inside]
+        always = set.intersection(*paths)
+        for op, path in zip(inside, paths, strict=True):
             mine = op.rounds[depth] if len(op.rounds) > depth else None
             number = None
             if mine is not None and mine.loop == loop:
                 number = numbers.setdefault(mine, len(numbers))
-            events.append(Event(op, op.touches, number))
+            events.append(Event(op, op.touches, number, sure=path <= always))
         yield around, inside, events
 
 
