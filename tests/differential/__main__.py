@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import gc
 import os
+import resource
 import sys
 import time
 from collections import Counter
@@ -22,11 +23,14 @@ from tests.differential.shrinking import shrunk
 
 #: kernels that a worker process is given at once
 _CHUNK = 50
+#: bytes that a process may use: a run of large tensors ends for want of memory, and not the machine
+_MEMORY = 8 << 30
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command."""
     options = _options().parse_args(arguments)
+    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, resource.getrlimit(resource.RLIMIT_AS)[1]))
     gc.set_threshold(50_000, 20, 50)  # little of what a kernel leaves behind is cyclic
     started = time.monotonic()
     kinds: Counter[str] = Counter()
