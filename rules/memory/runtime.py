@@ -22,6 +22,7 @@ from verifier.symbolic.instruction import Trait
 from verifier.symbolic.memory.index import Access, Index, tensor
 from verifier.symbolic.memory.known import Known
 from verifier.symbolic.tensors import Axis, Loop, LoopKind, Storage, StorageKind, View
+from verifier.symbolic.trace import Operation
 from verifier.symbolic.values import Enumerator, Register
 
 #: the ends of views of so many dimensions at most are looked at
@@ -162,9 +163,7 @@ def _set_anew(write: Access, loop: Loop, table: Index, seen: frozenset[int]) -> 
             given += value
         elif not (_fixed((value,)) or (isinstance(value, Register) and value.place is not None)):
             return Moves.ON
-    traits = () if operation.instruction is None else operation.instruction.traits
-    drawn = Trait.RANDOM in traits or Trait.GENERATOR in traits
-    if drawn or operation.adds or write.view.indirect:
+    if _is_open(write):
         return Moves.ON
     if any(loop.symbol in condition.free() for condition in write.path):
         return Moves.BACK  # others go on with what an earlier one has set
@@ -172,6 +171,17 @@ def _set_anew(write: Access, loop: Loop, table: Index, seen: frozenset[int]) -> 
     for _, read in operation.reads:
         found = max(found, _numbers_move(read, loop, table, seen))
     return found
+
+
+def _is_open(write: Access) -> bool:
+    """Whether what a write leaves may be other numbers each time, though made alike of the same."""
+    return _is_drawn(write.operation) or write.operation.adds or write.view.indirect
+
+
+def _is_drawn(operation: Operation) -> bool:
+    """Whether numbers are drawn: twice the same call is not the same."""
+    traits = () if operation.instruction is None else operation.instruction.traits
+    return Trait.RANDOM in traits or Trait.GENERATOR in traits
 
 
 def _told_apart(write: Access, around: Sequence[Loop], table: Index, known: Known) -> bool:
@@ -247,9 +257,7 @@ def _said_by(
     reads = list(view.indices)
     for write in table.uses(storage).writes if storage.kind is not StorageKind.INPUT else ():
         operation = write.operation
-        traits = () if operation.instruction is None else operation.instruction.traits
-        drawn = Trait.RANDOM in traits or Trait.GENERATOR in traits
-        if drawn or operation.adds or write.view.indirect:
+        if _is_open(write):
             return None
         terms += write.view.coords
         for value in (each.value for each in operation.operands.values() if each.view is None):
@@ -280,9 +288,7 @@ def _number(view: View, before: int, table: Index) -> object:
     made = last.operation
     plain = (value for value in made.operands.values() if value.view is None)
     given = tuple(value.value for value in plain if not isinstance(value.value, Register))
-    traits = () if made.instruction is None else made.instruction.traits
-    drawn = Trait.RANDOM in traits or Trait.GENERATOR in traits
-    if drawn or made.adds or _first_of(last.view) != place or not _fixed(given):
+    if _is_drawn(made) or made.adds or _first_of(last.view) != place or not _fixed(given):
         return (*place, last.order)
     return (made.name, given, tuple(_number(read, made.order, table) for _, read in made.reads))
 

@@ -1,7 +1,8 @@
 """Results of which nothing comes to what is stored.
 
 All operations are followed (:mod:`rules.tpu.steps`): those of a loop with one round, with two, and
-so on (:mod:`rules.tpu.rounds`), and once more those of all loops in two rounds that may be any.
+so on (:mod:`rules.tpu.rounds`), those of a run, or of a loop over a list, round by round as they
+are, and once more those of all loops in two rounds that may be any.
 These are faults:
 
 - nothing comes to a store of any result of a call, and nothing else reads them: where something

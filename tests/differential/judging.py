@@ -330,7 +330,7 @@ def _ended(case: _Case, outcome: Outcome, said: Sequence[Diagnostic], cut: bool)
         elif not foreseen and not cut:
             case.problems.append(f"line {line}: the run ends with {message}")
         return
-    if kind in ("unsupported", "misuse", "memory"):
+    if kind in ("unsupported", "misuse", "memory"):  # limits of the run, of which it tells
         case.reasons.append(f"run: {_normal(message)}")
         return
     case.problems.append(f"line {line}: the run ends: {kind}: {message}")

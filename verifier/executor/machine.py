@@ -64,7 +64,6 @@ from verifier.symbolic.values import (
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-
 #: so many operations of a TPU are looked at together, by rules that compare all of them
 TRACED: Final = 100
 
