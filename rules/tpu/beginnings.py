@@ -16,7 +16,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from rules.tpu import kit
-from rules.tpu.rounds import by_loop, touches_at
+from rules.tpu.unrolled import by_loop, touches_at
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Div, Expr
 from verifier.symbolic.instruction import Trait

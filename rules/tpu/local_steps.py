@@ -2,55 +2,103 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from rules.tpu.parts import Event, Follower, in_sections
-from rules.tpu.rounds import Rounded
-from rules.tpu.steps import Step, said
+from rules.tpu import kit
+from rules.tpu.runs import meet
+from rules.tpu.steps import Region, Step, said
+from rules.tpu.unrolled import Event, Rounded
 from verifier.hardware.chips import Chip
+from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool
+from verifier.symbolic.instruction import Trait
 from verifier.symbolic.lanes import LocalTensor, SystemTensor
+from verifier.symbolic.memory.known import Known
 
 
-class LocalSteps(Follower):
+class LocalSteps:
     """``stores``: the operations of which others than the kernel see something."""
 
     def __init__(self, chip: Chip, demands: Iterable[Bool], stores: set[int]) -> None:
-        super().__init__(chip, demands)
+        self.chip = chip
         self._stores = stores
+        self._known = Known(demands)
+        self._met: dict[tuple[object, ...], bool] = {}
+        self._alike: dict[tuple[object, ...], bool] = {}
 
     def steps(self, events: Sequence[Event], rounded: Rounded) -> list[Step[LocalTensor]]:
         """Operations in turn, with the places that they come to then."""
-        return [self._placed(event, section) for event, section in in_sections(events)]
+        return [self._placed(event, section) for event, section in _in_sections(events)]
 
     def _placed(self, event: Event, section: int | None) -> Step[LocalTensor]:
-        part: tuple[object, ...] = ()
-        for tensor in event.system(writes=False):
-            part += _where(tensor)
         made = list(event.local(writes=True))
         return Step(
             operation=event.operation,
             round=event.round,
+            when=event.when,
             sure=event.sure,
             seen=id(event.operation) in self._stores,
             reads=tuple(tensor for _, tensor in event.local(writes=False)),
             # (what a work tensor has held before, and is read after, is told otherwise)
             writes=tuple(tensor for touch, tensor in made if not touch.destroys),
-            part=part,
+            loads=tuple(map(_region, event.system(writes=False))),
+            stores=tuple(map(_region, event.system(writes=True))),
             adds=any(touch.reads for touch, _ in made),
             said=said(event.operation, event.here),
-            stored=tuple(_where(tensor) for tensor in event.system(writes=True)),
             section=section,
         )
 
+    def meet(self, one: LocalTensor, other: LocalTensor) -> bool:
+        """Whether they may have a byte in common."""
+        if kit.same_place(one, other):
+            return True
+        key = (_terms(one), _terms(other))
+        if key not in self._met:
+            apart, ranges = kit.apart(self.chip, one, other)
+            known = self._known.also(ranges, ()) if ranges else self._known
+            self._met[key] = not (apart is E.TRUE or known.decide(apart) is True)
+        return self._met[key]
 
-def _where(tensor: SystemTensor) -> tuple[object, ...]:
-    return (
-        id(tensor.address.storage),
-        tensor.address.offset,
-        *tensor.shape,
-        *tensor.strides,
-    )
+    def share(self, one: LocalTensor, other: LocalTensor) -> bool:
+        """Whether they surely have a byte in common, as far as places tell."""
+        if kit.holds_all(self.chip, one, other) or kit.holds_all(self.chip, other, one):
+            return True
+        return meet(self.chip, one, other) is True
+
+    def fills(self, one: LocalTensor, other: LocalTensor) -> bool:
+        """Whether the first one surely has all elements of the other one."""
+        key = (_terms(one), _terms(other))
+        if key not in self._alike:
+            self._alike[key] = kit.fills_all(self.chip, one, other)
+        return self._alike[key]
+
+    def begin_alike(self, one: LocalTensor, other: LocalTensor) -> bool:
+        """Whether their first elements are the same."""
+        return one.address is other.address
+
+
+def _in_sections(events: Iterable[Event]) -> Iterator[tuple[Event, int | None]]:
+    """Each operation with the number of the parallel section that it is in; None: it is in none."""
+    section, sections = None, 0
+    for event in events:
+        traits = kit.traits(event.operation)
+        if Trait.STARTS_PARALLEL in traits:
+            sections += 1
+            section = sections
+        elif Trait.ENDS_PARALLEL in traits:
+            section = None
+        yield event, section
+
+
+def _terms(tensor: LocalTensor) -> tuple[int, ...]:
+    terms = (tensor.address, *tensor.shape, *tensor.strides, tensor.dtype.itemsize)
+    return tuple(map(id, terms))
+
+
+def _region(tensor: SystemTensor) -> Region:
+    begin, end = kit.system_block(tensor)
+    where = (begin, *tensor.shape, *tensor.strides)
+    return Region(tensor.address.storage, begin, end, where)
 
 
 __all__ = ["LocalSteps"]

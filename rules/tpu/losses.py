@@ -29,17 +29,19 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from enum import Enum
 from functools import cached_property
 from types import MappingProxyType
-from typing import Final, Generic, Protocol, TypeVar
+from typing import Final, Generic, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from rules.tpu.carried import carried
 from rules.tpu.course import Course
-from rules.tpu.parts import Event
-from rules.tpu.rounds import (
+from rules.tpu.rounds import Places
+from rules.tpu.steps import Call, Fates, Step, bits
+from rules.tpu.unrolled import (
     AS_THEY_ARE,
     MOST_ROUNDS,
+    Event,
     Rounded,
     Size,
     Unrolled,
@@ -47,7 +49,6 @@ from rules.tpu.rounds import (
     sizes,
     without,
 )
-from rules.tpu.steps import Call, Fates, Meets, Step, bits
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.checks import Check, Note
@@ -66,13 +67,6 @@ _LAST: Final = 3
 _FEW: Final = 2
 #: in so many rounds places in turn are taken again
 _MANY: Final = _FEW + _LAST
-
-
-class Places(Meets[PlaceT], Protocol[PlaceT]):
-    """Which places operations come to, in one dialect."""
-
-    def steps(self, events: Sequence[Event], rounded: Rounded) -> list[Step[PlaceT]]:
-        """Operations in turn, with the places that they come to then."""
 
 
 class Why(Enum):

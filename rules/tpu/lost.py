@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Final
 
 from rules.tpu import flow, kit, rounds
 from rules.tpu.examples import pair
@@ -16,11 +17,14 @@ from rules.tpu.results import Results
 from verifier.dialects.names import OKK
 from verifier.hardware.chips import Chip
 from verifier.rulebase import Monitor, On, Rule, register
+from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.checks import Check
 from verifier.symbolic.lanes import LocalTensor, SystemTensor
 from verifier.symbolic.memory.events import Stretch
 from verifier.symbolic.trace import Operation, Trace
+
+_FACTS: Final = ("OKK-X07", "ADR-11")
 
 
 def lost_results(trace: Trace, chip: Chip) -> Iterable[Check]:
@@ -29,14 +33,16 @@ def lost_results(trace: Trace, chip: Chip) -> Iterable[Check]:
         return
     if trace.completes and not trace.dies:  # what would have been read after the error is open
         yield from _unused(trace, chip)
-    yield from rounds.astray(trace, chip)
+    places = LocalSteps(chip, (item.condition for item in trace.assumptions), set())
+    yield from rounds.astray(flow.in_order(trace), places, _Said())
 
 
 def lost_in_run(event: Stretch, chip: Chip) -> Iterator[Check]:
     """As :func:`lost_results`, of a run that is not too long."""
     if event.ended and not event.cut:
         yield from _unused(event.trace, chip, run=True)
-        yield from rounds.astray_in_run(event.trace, chip)
+        places = LocalSteps(chip, (), set())
+        yield from rounds.astray_in_run(flow.in_order(event.trace), places, _Said())
 
 
 def _unused(trace: Trace, chip: Chip, *, run: bool = False) -> Iterator[Check]:
@@ -95,6 +101,21 @@ def _is_seen(op: Operation) -> bool:
     )
 
 
+class _Said:
+    facts: tuple[str, ...] = _FACTS
+
+    def function(self, op: Operation) -> str:
+        return function(op)
+
+    def told_of(self, op: Operation, *, writes: bool) -> tuple[str, Span]:
+        role = next(
+            touch.role
+            for touch in op.touches
+            if isinstance(touch.tensor, LocalTensor) and (touch.writes if writes else touch.reads)
+        )
+        return f"{words(role)} of `{function(op)}`", kit.span_of(op, role)
+
+
 def _told(write: Use) -> Check:
     what = f"{words(write.touch.role)} of `{function(write.operation)}`"
     return Check(
@@ -102,7 +123,7 @@ def _told(write: Use) -> Check:
         span=write.span,
         text=f"something that is stored is made of {what}",
         message=f"nothing that is stored hangs on {what}",
-        facts=("OKK-X07", "ADR-11"),
+        facts=_FACTS,
         help=("use the result, or leave the operation out",),
         path=write.path,
         order=write.order,

@@ -17,22 +17,17 @@ nor what is made of very many parts: nothing is said of that.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
-from typing import Final
+from typing import Any, Final
 
 from msgspec import Struct, field
 
 from rules.tpu import kit
-from rules.tpu.runs import meet
-from verifier.hardware.chips import Chip
-from verifier.hardware.engines import Engine
+from rules.tpu.steps import Fates, Region, Step, bits
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
-from verifier.symbolic.expr import Bool, Expr
-from verifier.symbolic.instruction import Trait
-from verifier.symbolic.lanes import LocalTensor, SystemTensor, Touch
-from verifier.symbolic.memory.known import Known
+from verifier.symbolic.expr import Expr
 from verifier.symbolic.tensors import Storage
 from verifier.symbolic.trace import Operation
 
@@ -42,72 +37,56 @@ _MOST_CALLS: Final = 3 * _MOST_PARTS
 _AS_IS: Final = E.Substitution({})
 
 
-class Event(Struct, frozen=True):
-    """An operation in some iteration, which is the ``round``-th one of its loop (None: of none).
+class Part(Struct, frozen=True):
+    """A part of an input, as it was loaded."""
 
-    ``sure``: it does happen, and once. ``here``: the indices of its loops then.
-    """
-
-    operation: Operation
-    touches: tuple[Touch, ...]
-    round: int | None = None
-    sure: bool = True
-    here: E.Substitution = _AS_IS
+    load: Step[Any]
+    region: Region
 
     @property
-    def when(self) -> tuple[object, ...]:
-        """In which rounds of all its loops it is."""
-        loops = self.operation.loops
-        return (*self.operation.rounds, *(self.here.expr(loop.index) for loop in loops))
+    def storage(self) -> Storage:
+        return self.region.storage
 
-    def local(self, *, writes: bool) -> Iterator[tuple[Touch, LocalTensor]]:
-        for touch in self.touches:
-            if isinstance(touch.tensor, LocalTensor) and (touch.writes if writes else touch.reads):
-                yield touch, touch.tensor
-
-    def system(self, *, writes: bool) -> Iterator[SystemTensor]:
-        for touch in self.touches:
-            if isinstance(touch.tensor, SystemTensor) and (touch.writes if writes else touch.reads):
-                yield touch.tensor
-
-
-class Part(Struct, frozen=True):
-    """A part of an input, as it was loaded, and to which place."""
-
-    load: Event
-    storage: Storage
-    offset: Expr
-    place: Expr
+    @property
+    def offset(self) -> Expr:
+        return self.region.begin
 
 
 class Content(Struct, frozen=True):
     """What some place holds: the parts that it is made of, and the calls on its way."""
 
     parts: tuple[Part, ...]
-    way: tuple[Event, ...] = ()
+    way: tuple[Step[Any], ...] = ()
 
 
-class Held(Struct, eq=False):
-    """What a write has left; ``content`` None: that is not known."""
+class Held(Struct, frozen=True, eq=False):
+    """What a step has left on chip; ``content`` None: that is not known.
 
-    event: Event
-    tensor: LocalTensor
+    ``overtaken``: something has read the part before once more, in its place.
+    """
+
+    step: Step[Any]
     content: Content | None
-    section: int | None
-    read: bool = False
-    #: of a part: something has read the one before once more, in its place
-    overtaken: bool = False
-    #: engines that have read it in the parallel section at hand
-    readers: set[tuple[int | None, Engine]] = field(default_factory=set)
+    read: bool
+    overtaken: bool
+    #: it goes on with what it has left in its place itself
+    state: bool
 
 
 class Arrival(Struct, frozen=True):
     """What a store takes to a part of an output."""
 
-    store: Event
-    storage: Storage
-    offset: Expr
+    store: Step[Any]
+    region: Region
     content: Content | None
+
+    @property
+    def storage(self) -> Storage:
+        return self.region.storage
+
+    @property
+    def offset(self) -> Expr:
+        return self.region.begin
 
 
 class Journey(Struct):
@@ -129,147 +108,94 @@ class Journey(Struct):
     put: E.Substitution = _AS_IS
 
 
-def in_sections(events: Iterable[Event]) -> Iterator[tuple[Event, int | None]]:
-    """Each operation with the number of the parallel section that it is in; None: it is in none."""
-    section, sections = None, 0
-    for event in events:
-        traits = kit.traits(event.operation)
-        if Trait.STARTS_PARALLEL in traits:
-            sections += 1
-            section = sections
-        elif Trait.ENDS_PARALLEL in traits:
-            section = None
-        yield event, section
-
-
-class Follower:
-    """Goes through sequences of operations."""
-
-    def __init__(self, chip: Chip, demands: Iterable[Bool] = ()) -> None:
-        self.chip = chip
-        self._known = Known(demands)
-        self._met: dict[tuple[object, ...], bool] = {}
-        self._alike: dict[tuple[object, ...], bool] = {}
-
-    def journey(self, events: Iterable[Event], put: E.Substitution = _AS_IS) -> Journey:
-        out = Journey(put=put)
-        for event, section in in_sections(events):
-            self._step(out, event, section)
-        return out
-
-    def _step(self, out: Journey, event: Event, section: int | None) -> None:
-        out.unsure |= not event.sure
-        taken = [self._read(out, event, tensor, section) for _, tensor in event.local(writes=False)]
+def journey_of(fates: Fates[Any], put: E.Substitution = _AS_IS) -> Journey:
+    """Where the parts go in steps that were followed."""
+    out = Journey(put=put, raced=fates.is_raced)
+    contents: list[Content | None] = []
+    for number, step in enumerate(fates.steps):
+        out.unsure |= not step.sure
+        inside = fates.sources[number][: len(step.reads) - step.off]
+        taken = [None if source is None else contents[source] for source in inside]
         known = [content for content in taken if content is not None]
-        whole = event.sure and len(known) == len(taken)
-        stored = list(event.system(writes=True))
-        loaded = list(event.system(writes=False))
-        for target in stored:
-            content = known[0] if whole and len(known) == 1 and not loaded else None
-            out.arrivals.append(
-                Arrival(event, target.address.storage, target.address.offset, content)
-            )
-        for touch, tensor in event.local(writes=True):
-            result = None
-            if whole and not touch.destroys and not stored:
-                result = _made(event, tensor, known, loaded)
-            if result is not None and loaded:
-                out.loads += result.parts
-            self._write(out, Held(event, tensor, result, section))
-
-    def _read(
-        self, out: Journey, event: Event, tensor: LocalTensor, section: int | None
-    ) -> Content | None:
-        engine = event.operation.engine
-        found: Content | None = None
-        for held in out.held:
-            if not self.meet(held.tensor, tensor):
-                continue
-            self._again(out, held)
-            held.read = True
-            held.readers.add((section, engine))
-            out.raced |= _races(held.event, held.section, event, section)
-            if self._same(held.tensor, tensor):
-                found = held.content
-        return found
-
-    def _again(self, out: Journey, held: Held) -> None:
-        """Something reads a part, which something has read before: others that the same call has
-        loaded meanwhile may be meant."""
-        if not held.read or held.content is None or held.content.way:
-            return
-        later = out.held[out.held.index(held) + 1 :]
-        for each in later:
-            same = each.event.operation.span == held.event.operation.span
-            each.overtaken |= same and not each.read
-
-    def _write(self, out: Journey, new: Held) -> None:
-        kept: list[Held] = []
-        engine = new.event.operation.engine
-        for held in out.held:
-            if held.event is new.event or not self.meet(held.tensor, new.tensor):
-                kept.append(held)
-                continue
-            out.raced |= _races(held.event, held.section, new.event, new.section)
-            beside = {who for at, who in held.readers if at is not None and at == new.section}
-            out.raced |= bool(beside - {engine})
-            if not self.fills(new.tensor, held.tensor):
-                held.content = None
-                kept.append(held)
-            elif not held.read:
-                out.lost.append(held)
-        out.held = [*kept, new]
-
-    def meet(self, one: LocalTensor, other: LocalTensor) -> bool:
-        """Whether they may have a byte in common."""
-        if kit.same_place(one, other):
-            return True
-        key = (_terms(one), _terms(other))
-        if key not in self._met:
-            apart, ranges = kit.apart(self.chip, one, other)
-            known = self._known.also(ranges, ()) if ranges else self._known
-            self._met[key] = not (apart is E.TRUE or known.decide(apart) is True)
-        return self._met[key]
-
-    def share(self, one: LocalTensor, other: LocalTensor) -> bool:
-        """Whether they surely have a byte in common, as far as places tell."""
-        if kit.holds_all(self.chip, one, other) or kit.holds_all(self.chip, other, one):
-            return True
-        return meet(self.chip, one, other) is True
-
-    def _same(self, one: LocalTensor, other: LocalTensor) -> bool:
-        return one.address is other.address and self.fills(one, other)
-
-    def fills(self, one: LocalTensor, other: LocalTensor) -> bool:
-        """Whether the first one surely has all elements of the other one."""
-        key = (_terms(one), _terms(other))
-        if key not in self._alike:
-            self._alike[key] = kit.fills_all(self.chip, one, other)
-        return self._alike[key]
+        whole = step.sure and len(known) == len(taken)
+        content = known[0] if whole and len(known) == 1 and not step.loads else None
+        out.arrivals += (Arrival(step, region, content) for region in step.stores)
+        made = _made(step, known) if whole and step.writes and not step.stores else None
+        if made is not None and step.loads:
+            out.loads += made.parts
+        contents.append(made)
+    ways = _Ways(fates, contents)
+    for number in range(len(fates.steps)):
+        held = ways.held(number)
+        if held is not None and number not in fates.filled:
+            out.held.append(held)
+        elif held is not None and not held.read:
+            out.lost.append(held)
+    return out
 
 
-def _terms(tensor: LocalTensor) -> tuple[int, ...]:
-    terms = (tensor.address, *tensor.shape, *tensor.strides, tensor.dtype.itemsize)
-    return tuple(map(id, terms))
+class _Ways:
+    """What steps leave on chip, and who reads it."""
 
+    def __init__(self, fates: Fates[Any], contents: Sequence[Content | None]) -> None:
+        self._fates = fates
+        self._contents = contents
+        #: by step: who reads it
+        self._readers: dict[int, list[int]] = {}
+        for reader, taken in enumerate(fates.taken):
+            for number in bits(taken):
+                self._readers.setdefault(number, []).append(reader)
 
-def _races(one: Event, first: int | None, other: Event, second: int | None) -> bool:
-    together = first is not None and first == second
-    return together and one.operation.engine is not other.operation.engine
-
-
-def _made(
-    event: Event, tensor: LocalTensor, known: Sequence[Content], loaded: Sequence[SystemTensor]
-) -> Content | None:
-    """What an operation leaves, of what it has read."""
-    if loaded:
-        if known or len(loaded) > 1:
+    def held(self, number: int) -> Held | None:
+        """None: it leaves nothing there."""
+        step = self._fates.steps[number]
+        if not step.writes or step.stores:
             return None
-        (source,) = loaded
-        part = Part(event, source.address.storage, source.address.offset, tensor.address)
-        return Content((part,))
+        read = number in self._readers
+        overtaken = not read and number in self._fates.filled and self._is_overtaken(number)
+        return Held(step, self._contents[number], read, overtaken, self._is_state(number))
+
+    def _is_overtaken(self, number: int) -> bool:
+        """Whether something has read a part, which something had read before, while another one
+        that the same call has loaded later was there and unread: that one may be meant."""
+        steps, mine = self._fates.steps, self._fates.steps[number]
+        for before in range(number):
+            content = self._contents[before]
+            if (
+                content is None
+                or content.way
+                or steps[before].operation.span != mine.operation.span
+            ):
+                continue
+            again = self._readers.get(before, [])[1:]
+            if any(number < reader < self._fates.filled[number] for reader in again):
+                return True
+        return False
+
+    def _is_state(self, number: int) -> bool:
+        """Whether a call goes on with it, as with a sum: the last one may be for nothing.
+
+        What another call of the round has put there first is none, but worked upon in place.
+        """
+        fates, step, content = self._fates, self._fates.steps[number], self._contents[number]
+        if content is None or not any(fates.comes_to(step.writes, read) for read in step.reads):
+            return False
+        before = (*content.way[:-1], *(part.load for part in content.parts))
+        return not any(
+            each.when == step.when and fates.comes_to(each.writes, place)
+            for each in before
+            for place in step.writes
+        )
+
+
+def _made(step: Step[Any], known: Sequence[Content]) -> Content | None:
+    """What an operation leaves, of what it has read."""
+    if step.loads:
+        if known or len(step.loads) > 1:
+            return None
+        return Content((Part(step, step.loads[0]),))
     parts = tuple(part for content in known for part in content.parts)
-    way = (*(call for content in known for call in content.way), event)
+    way = (*(call for content in known for call in content.way), step)
     if len(parts) > _MOST_PARTS or len(way) > _MOST_CALLS:
         return None
     return Content(parts, way)
@@ -281,11 +207,11 @@ def _made(
 class Astray(Struct, frozen=True):
     """A fault: at what operation, of which part's load, and what it is."""
 
-    at: Event
-    load: Event
+    at: Step[Any]
+    load: Step[Any]
     why: str
     #: the call that the part was to go through
-    call: Event | None = None
+    call: Step[Any] | None = None
 
 
 class Pace(Struct, frozen=True):
@@ -446,12 +372,9 @@ def twice(journey: Journey, group: Sequence[Arrival], column: Column) -> list[in
 def _comes_to_end(journey: Journey, column: Column) -> bool:
     """Whether the first and the last byte of an input, of which the size is known, are loaded."""
     end = journey.put.expr(kit.bytes_of(column.storage))
-    ends = [
-        (tensor.address.offset, kit.system_block(tensor)[1])
-        for part in column.loaded(journey)
-        for tensor in part.load.system(writes=False)
-    ]
-    return any(each[0] is E.const(0) for each in ends) and any(each[1] is end for each in ends)
+    regions = [part.region for part in column.loaded(journey)]
+    begins = any(region.begin is E.const(0) for region in regions)
+    return begins and any(region.end is end for region in regions)
 
 
 def _leaves(journey: Journey, column: Column) -> bool:
@@ -497,7 +420,7 @@ def longest(group: Sequence[Arrival]) -> Content:
     return max(found, key=lambda content: (len(content.way), content.parts[0].load.round or 0))
 
 
-def left_out(group: Sequence[Arrival], whole: Content) -> Iterator[tuple[Arrival, Event]]:
+def left_out(group: Sequence[Arrival], whole: Content) -> Iterator[tuple[Arrival, Step[Any]]]:
     """What arrives without having gone through a call that others go through an iteration after
     they were loaded, or later, and through no other one; ``whole``: what goes through most.
 
@@ -522,7 +445,7 @@ def left_out(group: Sequence[Arrival], whole: Content) -> Iterator[tuple[Arrival
                 break
 
 
-def _is_later(call: Event, content: Content) -> bool:
+def _is_later(call: Step[Any], content: Content) -> bool:
     rounds = [part.load.round for part in content.parts]
     known = [when for when in rounds if when is not None]
     if call.round is None:  # a run, which knows of no rounds
@@ -548,29 +471,13 @@ def left_behind(journey: Journey, others: Journey, many: bool = True) -> Iterato
     through = {span for arrival in others.arrivals for span in _calls(arrival)}
     for held in journey.held:
         content = held.content
-        if content is None or held.read or not content.parts or _goes_on_with_its_own(held):
+        if content is None or held.read or not content.parts or held.state:
             continue
-        span = held.event.operation.span
+        span = held.step.operation.span
         if (len(content.parts) > 1 and not many) or (_key(content.parts), span) in there:
             continue
         if span in through or (content.way and not others.arrivals):
-            yield Astray(held.event, content.parts[0].load, LEFT_BEHIND)
-
-
-def _goes_on_with_its_own(held: Held) -> bool:
-    """Whether it is a state that a call goes on with, as a sum: the last one may be for nothing.
-
-    What another call of the round has put there first is none, but worked upon in place.
-    """
-    place, content = held.tensor.address, held.content
-    assert content is not None
-    before = (*content.way[:-1], *(part.load for part in content.parts))
-    when = held.event.when
-    return any(tensor.address is place for _, tensor in held.event.local(writes=False)) and not any(
-        each.when == when and tensor.address is place
-        for each in before
-        for _, tensor in each.local(writes=True)
-    )
+            yield Astray(held.step, content.parts[0].load, LEFT_BEHIND)
 
 
 def _key(found: Sequence[Part]) -> tuple[tuple[int, int], ...]:
@@ -616,7 +523,7 @@ def _passed_over(
             continue
         far = (part.offset - column.parts[0].offset) * pace.output
         further, rest = kit.divided(far, pace.input)
-        if rest is not E.const(0) or held.event.operation.span not in through:
+        if rest is not E.const(0) or held.step.operation.span not in through:
             continue
         place = group[0].offset + further
         before = any(E.lt(place, arrival.offset) is E.TRUE for arrival in group)
@@ -625,14 +532,12 @@ def _passed_over(
             for each in group
         )
         if before and E.ge(place, 0) is E.TRUE and all(fact is E.TRUE for fact in beside):
-            yield Astray(held.event, part.load, PASSED_OVER)
+            yield Astray(held.step, part.load, PASSED_OVER)
 
 
 def _length(arrival: Arrival) -> Expr:
     """So many bytes are stored, and lie in between."""
-    (tensor,) = arrival.store.system(writes=True)
-    begin, end = kit.system_block(tensor)
-    return end - begin
+    return arrival.region.end - arrival.region.begin
 
 
 def _goes_on(group: Sequence[Arrival], column: Column, pace: Pace) -> bool:
@@ -645,7 +550,7 @@ def overtaken(journey: Journey) -> Iterator[Astray]:
     """Parts that were overwritten before anything has read them, but what was there before."""
     for held in journey.lost if not journey.unsure else ():
         if held.overtaken and held.content is not None and not held.content.way:
-            yield Astray(held.event, held.event, OVERTAKEN)
+            yield Astray(held.step, held.step, OVERTAKEN)
 
 
 def between(group: Sequence[Arrival], column: Column) -> Pace | None:

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from rules.memory.cases import box_of, contains
-from rules.tpu.parts import Event
-from rules.tpu.rounds import Rounded
-from rules.tpu.steps import Step, said
+from rules.tpu.steps import Region, Step, said
+from rules.tpu.unrolled import Event, Rounded
 from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Expr
 from verifier.symbolic.memory.index import Access, index, tensor
 from verifier.symbolic.tensors import Axis, View
 from verifier.symbolic.trace import Trace
@@ -37,21 +37,22 @@ class ViewSteps:
             for read in self._reads.get(id(op), ())
             if E.and_(*_held(read, event, rounded)) is not E.FALSE
         ]
+        inside = [view for view in reads if view.storage.buffer.on_chip]
+        outside = [view for view in reads if not view.storage.buffer.on_chip]
         writes = [_at(view, event, rounded) for _, view in op.writes]
-        part: tuple[object, ...] = ()
-        for view in (view for view in reads if not view.storage.buffer.on_chip):
-            part += _where(view)
         return Step(
             operation=op,
             round=event.round,
+            when=event.when,
             sure=event.sure,
             seen=id(op) in self._stores,
-            reads=tuple(reads),
+            reads=(*inside, *outside),
             writes=tuple(writes),
-            part=part,
+            loads=tuple(map(_region, outside)),
+            off=len(outside),
+            stores=tuple(_region(view) for view in writes if not view.storage.buffer.on_chip),
             adds=op.adds,
             said=said(op, event.here),
-            stored=tuple(_where(view) for view in writes if not view.storage.buffer.on_chip),
         )
 
     def meet(self, one: View, other: View) -> bool:
@@ -76,10 +77,34 @@ class ViewSteps:
         """Whether the first one surely has all elements of the other one."""
         return one.storage is other.storage and contains(one, other)
 
+    def begin_alike(self, one: View, other: View) -> bool:
+        """Whether their first elements are the same."""
+        return one.frame == other.frame and _first(one) == _first(other)
 
-def _where(view: View) -> tuple[object, ...]:
+
+def _first(view: View) -> tuple[Expr, ...]:
     first = E.Substitution({axis.symbol: E.const(0) for axis in view.axes})
-    return id(view.storage), *map(first.expr, view.coords), *view.shape
+    return tuple(map(first.expr, view.coords))
+
+
+def _region(view: View) -> Region:
+    """Of elements that lie where it is not known, the place is one that nothing else has."""
+    first, size = _first(view), view.dtype.itemsize
+    if not view.exact or view.indirect or view.strides is not None:
+        begin: Expr = E.fresh("place", 0, None, E.Origin.LOOP)
+        return Region(view.storage, begin, begin + 1, (*first, *view.shape))
+    last = E.Substitution({axis.symbol: axis.size - 1 for axis in view.axes})
+    begin = _flat(first, view.frame) * size
+    end = _flat(tuple(map(last.expr, view.coords)), view.frame) * size + size
+    return Region(view.storage, begin, end, (*first, *view.shape))
+
+
+def _flat(coords: Sequence[Expr], frame: Sequence[Expr]) -> Expr:
+    """How many elements of a tensor come before one of them."""
+    out: Expr = E.const(0)
+    for coord, extent in zip(coords, frame, strict=True):
+        out = out * extent + coord
+    return out
 
 
 def _held(read: Access, event: Event, rounded: Rounded) -> list[E.Bool]:

@@ -16,6 +16,8 @@ from msgspec import Struct
 
 from verifier.hardware.engines import Engine
 from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Expr
+from verifier.symbolic.tensors import Storage
 from verifier.symbolic.trace import Operation
 
 PlaceT = TypeVar("PlaceT")
@@ -25,27 +27,51 @@ _SAID: Final = (E.Expr, str, float, int, type(None))
 _PlaceT_contra = TypeVar("_PlaceT_contra", contravariant=True)
 
 
-class Step(Struct, Generic[PlaceT], frozen=True, eq=False):
+class Region(Struct, frozen=True, eq=False):
+    """A part of a tensor off chip, in bytes from where that begins; ``where``: what tells it from
+    others."""
+
+    storage: Storage
+    begin: Expr
+    end: Expr
+    where: tuple[Expr, ...]
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        return (id(self.storage), *self.where)
+
+
+class Step(Struct, Generic[PlaceT], eq=False):
     """An operation that is done once.
 
-    ``round``: of the loop that is looked at; None: it is not in it. ``sure``: it does happen.
-    ``seen``: others than the kernel see something of it. ``part``: what it loads, the tensor first;
-    empty: nothing. ``stored``: the places off chip that it writes, the same way.
-    ``adds``: to what it finds. ``said``: its operands that are no tensors (:func:`said`).
-    ``section``: the parallel section that it is in, whose engines are in no order.
+    ``round``: of the loop that is looked at; None: it is not in it. ``when``: in which rounds of
+    all its loops it is. ``sure``: it does happen.
+    ``seen``: others than the kernel see something of it. ``loads``: what it takes from tensors off
+    chip; ``off``: so many of the places that it reads, the last ones, are these. ``stores``: what
+    it writes there. ``adds``: to what it finds. ``said``: its operands that are no tensors
+    (:func:`said`). ``section``: the parallel section that it is in, whose engines are in no order.
     """
 
     operation: Operation
     round: int | None
+    when: tuple[object, ...]
     sure: bool
     seen: bool
     reads: tuple[PlaceT, ...]
     writes: tuple[PlaceT, ...]
-    part: tuple[object, ...] = ()
-    stored: tuple[tuple[object, ...], ...] = ()
+    loads: tuple[Region, ...] = ()
+    off: int = 0
+    stores: tuple[Region, ...] = ()
     said: tuple[object, ...] = ()
     adds: bool = False
     section: int | None = None
+    #: what it loads, the tensor first; empty: nothing; and the places off chip that it writes
+    part: tuple[object, ...] = ()
+    stored: tuple[tuple[object, ...], ...] = ()
+
+    def __post_init__(self) -> None:
+        self.part = tuple(item for region in self.loads for item in region.key)
+        self.stored = tuple(region.key for region in self.stores)
 
     @property
     def engine(self) -> Engine | None:
@@ -75,6 +101,9 @@ class Meets(Protocol[_PlaceT_contra]):
     def fills(self, one: _PlaceT_contra, other: _PlaceT_contra) -> bool:
         """Whether the first one surely has all of the other one."""
 
+    def begin_alike(self, one: _PlaceT_contra, other: _PlaceT_contra) -> bool:
+        """Whether their first elements are the same."""
+
 
 class _Held(Struct, Generic[PlaceT], eq=False):
     step: int
@@ -101,6 +130,8 @@ class Fates(Generic[PlaceT]):
         #: by step: whose results it may take, and those of which it surely takes something
         self.taken = [0] * len(steps)
         self.surely = [0] * len(steps)
+        #: by step and place that it reads: who has left just that there; None: that is not known
+        self.sources: list[tuple[int | None, ...]] = []
         #: whether all that may be taken surely is, and nothing has overwritten only a part of it
         self.is_clear = True
         #: by step: what fills the last of its places again
@@ -118,6 +149,7 @@ class Fates(Generic[PlaceT]):
     def _step(self, number: int) -> None:
         step = self.steps[number]
         self._held = [held for held in self._held if not self._is_over(held, step)]
+        self.sources.append(tuple(map(self._source, step.reads)))
         for read in step.reads:
             self._read(number, read)
         if step.section is not None:
@@ -162,6 +194,13 @@ class Fates(Generic[PlaceT]):
             if whole is None and filled and places.fills(held.place, read):
                 whole = held.step
 
+    def _source(self, read: PlaceT) -> int | None:
+        for held in reversed(self._held):
+            if held.dying is None and self._places.meet(held.place, read):
+                whole = held.intact and self._places.fills(held.place, read)
+                return held.step if whole and self._places.begin_alike(held.place, read) else None
+        return None
+
     def _repeats(self, held: _Held[PlaceT], other: int) -> bool:
         """Whether a step does once more what another one has done, of the same data, and what that
         has left stands."""
@@ -180,6 +219,30 @@ class Fates(Generic[PlaceT]):
 
     def _is_over(self, held: _Held[PlaceT], step: Step[PlaceT]) -> bool:
         return held.dying is not None and self.steps[held.dying].section != step.section
+
+    @property
+    def is_raced(self) -> bool:
+        """Whether what is where hangs on the order in a parallel section."""
+        pairs = (
+            (number, other)
+            for number, step in enumerate(self.steps)
+            for other in range(number if step.section is not None else 0)
+        )
+        return any(self._beside(*pair) and self._touch(*pair) for pair in pairs)
+
+    def _touch(self, one: int, other: int) -> bool:
+        """Whether one of two steps may write where the other one reads or writes."""
+        a, b = self.steps[one], self.steps[other]
+        meet = self._places.meet
+        both = any(meet(x, y) for x, y in product(a.writes, b.writes))
+        return both or self.finds(a, b) or self.finds(b, a)
+
+    def comes_to(self, places: Sequence[PlaceT], place: PlaceT) -> bool:
+        """Whether one of some places begins where another one does."""
+        return any(
+            self._places.meet(each, place) and self._places.begin_alike(each, place)
+            for each in places
+        )
 
     def _beside(self, one: int, other: int) -> bool:
         """Whether nothing orders two steps."""
@@ -242,4 +305,4 @@ def bits(numbers: int) -> Iterator[int]:
         number += 1
 
 
-__all__ = ["Call", "Fates", "Meets", "Step", "bits"]
+__all__ = ["Call", "Fates", "Meets", "Region", "Step", "bits"]
