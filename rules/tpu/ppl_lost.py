@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Final
 
 from rules.memory.words import subject
 from rules.tpu.losses import losses, losses_in_run
 from rules.tpu.ppl_kit import declare, elementwise, function, is_device
 from rules.tpu.ppl_steps import ViewSteps
+from rules.tpu.rounds import astray, astray_in_run
 from verifier.hardware.chips import Chip
 from verifier.rulebase import Monitor, On, Replayed
+from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.checks import Check
 from verifier.symbolic.memory.events import Followed
 from verifier.symbolic.tensors import StorageKind
 from verifier.symbolic.trace import Operation, Trace
+
+_FACTS: Final = ("ADR-11",)
 
 
 def lost_results(trace: Trace, chip: Chip) -> Iterable[Check]:
@@ -22,11 +27,14 @@ def lost_results(trace: Trace, chip: Chip) -> Iterable[Check]:
     # an operation that is not modelled may read any of them, and so may what comes after an error
     if not trace.unmodelled and trace.completes and not trace.dies:
         yield from _unread(trace)
+        yield from astray(_in_order(trace), ViewSteps(trace, _stores(trace)), _Said())
 
 
 def lost_in_run(event: Followed, chip: Chip) -> Iterator[Check]:
     """As :func:`lost_results`, of a run."""
-    yield from _unread(event.trace, run=True)
+    trace = event.trace
+    yield from _unread(trace, run=True)
+    yield from astray_in_run(_in_order(trace), ViewSteps(trace, _stores(trace)), _Said())
 
 
 def _unread(trace: Trace, *, run: bool = False) -> Iterator[Check]:
@@ -37,7 +45,7 @@ def _unread(trace: Trace, *, run: bool = False) -> Iterator[Check]:
     stores = _stores(trace)
     if not stores:  # that is told of the kernel
         return
-    operations = sorted(trace.operations, key=lambda op: op.order)
+    operations = _in_order(trace)
     judged = {id(op) for op in operations if is_device(op) and op.reads and op.writes}
     places = ViewSteps(trace, stores)
     demands = [item.condition for item in trace.assumptions]
@@ -65,6 +73,24 @@ def _stores(trace: Trace) -> set[int]:
     return {id(op) for op in out} if any(op.writes for op in out) else set()
 
 
+class _Said:
+    facts: tuple[str, ...] = _FACTS
+
+    def function(self, op: Operation) -> str:
+        return f"pl.{function(op)}"
+
+    def told_of(self, op: Operation, *, writes: bool) -> tuple[str, Span]:
+        views = op.writes if writes else op.reads
+        role, view = next((role, view) for role, view in views if view.storage.buffer.on_chip)
+        made = view.storage.kind is StorageKind.RESULT and not op.operands[role].given
+        what = "the result" if writes else f"`{view.storage.name}`"
+        return f"{what} of `pl.{function(op)}`", op.span if made else op.span_of(role)
+
+
+def _in_order(trace: Trace) -> list[Operation]:
+    return sorted(trace.operations, key=lambda op: op.order)
+
+
 def _told(op: Operation) -> Check:
     what, view = function(op), op.writes[0][1]
     made = view.storage.kind is StorageKind.RESULT and not op.operands[op.writes[0][0]].given
@@ -75,7 +101,7 @@ def _told(op: Operation) -> Check:
         span=op.span if made else op.span_of(op.writes[0][0]),
         text=f"something that is stored is made of the result of `pl.{what}`",
         message=f"nothing that is stored hangs on the result of `pl.{what}`, {named}",
-        facts=("ADR-11",),
+        facts=_FACTS,
         subject=subject(view.storage),
         help=(_help(op, made),),
         path=op.path,
