@@ -7,7 +7,7 @@ to nothing are no mere surplus.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final, Generic, TypeAlias, TypeVar
 
 from rules.tpu.kit import traits
@@ -282,6 +282,46 @@ class Course(Generic[PlaceT]):
             return None
         return last, missing[-1]
 
+    def added_behind(self, op: Operation) -> list[int]:
+        """The first steps of a call that go on with sums behind what is taken of them, if of each
+        sum in a place, one after the other, something is taken once at most."""
+        late: list[int] = []
+        for chain in self._chains(op):
+            ends = [n for n in chain if self._is_taken_elsewhere(n, chain)]
+            if len(ends) > 1:
+                return []
+            mine = [n for n in chain if ends and n > ends[0] and self._steps(op) >> n & 1]
+            if mine and self.fates.made_of[ends[0]] & self._loads and self._adds_a_part(mine[0]):
+                late.append(mine[0])
+        return late
+
+    def _adds_a_part(self, number: int) -> bool:
+        """Whether a step that is lost makes something of a part that nothing else is made of."""
+        fates = self.fates
+        parts = fates.surely[number] & self._loads
+        lost = fates.steps[number].sure and fates.is_lost(number)
+        return lost and bool(parts) and not parts & fates.reached
+
+    def _is_taken_elsewhere(self, number: int, chain: Sequence[int]) -> bool:
+        return any(
+            taken >> number & 1 for n, taken in enumerate(self.fates.taken) if n not in chain
+        )
+
+    def _chains(self, op: Operation) -> Iterator[list[int]]:
+        """The steps that go on with what the one before has left, in its place, of each sum that a
+        call has a part in."""
+        fates, mine = self.fates, self._steps(op)
+        chains: dict[int, list[int]] = {}
+        for number in range(len(fates.steps)):
+            before = [
+                n
+                for n in fates.sources[number]
+                if n is not None and fates.in_the_same_place(n, number)
+            ]
+            chain = chains.pop(before[0], []) if before else []
+            chains[number] = [*chain, number]
+        yield from (chain for chain in chains.values() if any(mine >> n & 1 for n in chain))
+
     def _is_stored_in_one_place(self, results: int, last: int) -> bool:
         """Whether each call that takes what is made of some results comes to one place, whatever it
         takes; but for what leads to ``last``."""
@@ -320,8 +360,8 @@ class Course(Generic[PlaceT]):
         return None
 
     def left_out(self, op: Operation) -> int | None:
-        """The results of a round, or a load, of which nothing comes to a store, while others of its
-        call, or of the same tensor, are taken once, and one of them twice."""
+        """The results of a round, or a load, of which nothing comes to a store, while something is
+        taken of as many as its call, or calls of the same tensor, have left: of some twice."""
         mine = self._steps(op)
         rounds = [
             sum(1 << n for n in bits(mine) if self._round(n) == round_) for round_ in self.all(op)
@@ -334,26 +374,45 @@ class Course(Generic[PlaceT]):
             if len({self.fates.steps[n].part for n in same}) < len(same):
                 return None  # some part is loaded twice
             for group in (rounds, [1 << n for n in same]):
-                if self._is_taken_twice_instead(number, group):
+                if self._is_another_taken(number, group):
                     return number
         return None
 
-    def _is_taken_twice_instead(self, lost: int, groups: Sequence[int]) -> bool:
-        """Whether one group of steps is taken twice, the one with the lost step never, and each of
-        the others once, always by the same function."""
+    def _is_another_taken(self, lost: int, groups: Sequence[int]) -> bool:
+        """Whether as many groups of steps are taken as there are, always by the same function, the
+        one with the lost step never."""
         times: Counter[int] = Counter()
         names: set[str] = set()
         every = sum(groups)
-        for number, found in enumerate(self.fates.taken):
-            for group in groups if found & every and not every >> number & 1 else ():
-                if found & group:
+        for number, sources in enumerate(self.fates.sources):
+            found = [source for source in sources if source is not None]
+            for source in found if not every >> number & 1 else ():
+                for group in (group for group in groups if group >> source & 1):
                     times[group] += 1
                     names.add(self.fates.steps[number].operation.name)
-        counts = sorted(times[group] for group in groups)
         sure = all(self.fates.steps[n].sure for n in bits(every))
         never = not any(times[group] for group in groups if group >> lost & 1)
-        ones = [0] + [1] * (len(groups) - 2) + [2]
-        return sure and never and len(names) == 1 and len(groups) > 1 and counts == ones
+        same = len(names) == 1 and len(groups) > 1 and times.total() == len(groups)
+        return sure and never and same
+
+    def unused(self, op: Operation) -> int | None:
+        """A part that nothing takes, and nothing overwrites, while something behind the rounds
+        takes others of the same call, and nothing within does."""
+        mine, fates = self._steps(op), self.fates
+        takers = [n for n, found in enumerate(fates.taken) if found & mine and not mine >> n & 1]
+        if any(self._round(n) is not None for n in takers) or not mine & fates.reached:
+            return None
+        for number in bits(mine):
+            step = fates.steps[number]
+            if (
+                step.part
+                and step.sure
+                and not self._is_taken(number)
+                and number not in fates.filled
+            ):
+                if sum(other.part == step.part for other in fates.steps) == 1:
+                    return number
+        return None
 
 
 __all__ = ["Course"]

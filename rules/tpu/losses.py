@@ -413,14 +413,26 @@ class _Gone(Generic[PlaceT]):
         bad: dict[int, int] = {}
         if any(course.reached(op) for course in self.courses.values()):  # else it is told otherwise
             bad = self._each(lambda course: course.begun_anew(op)) or self._all_but_the_last(op)
+            bad = bad or self._added_behind(op)
         if not bad and self._has_some(op):
             bad = self._at_length(lambda course: course.unstored(op))
         if not bad and self._has_some(op):
             bad = self._at_length(lambda course: course.left_out(op))
-        return bad
+        return bad or self._each(lambda course: course.unused(op) if self._is_plain else None)
+
+    def _added_behind(self, op: Operation) -> dict[int, int]:
+        """Of one sum alone it is told otherwise."""
+        late = {value: course.added_behind(op) for value, course in self.courses.items()}
+        several = len(late[max(late)]) > 1
+        return {value: found[0] for value, found in late.items() if found and several}
 
     def _has_some(self, op: Operation) -> bool:
         """Whether there are rounds enough for one of them to be unlike the others."""
+        return True
+
+    @property
+    def _is_plain(self) -> bool:
+        """Whether there are as many rounds each time."""
         return True
 
     def _each(self, find: Callable[[Course[PlaceT]], int | None]) -> dict[int, int]:
@@ -553,7 +565,11 @@ class _Sized(_Gone[PlaceT]):
         )
 
     def _has_some(self, op: Operation) -> bool:
-        return len(self._largest.all(op)) >= _MANY
+        return self._is_plain or len(self._largest.all(op)) >= _MANY
+
+    @property
+    def _is_plain(self) -> bool:
+        return self._size.term.is_const
 
     def _is_few(self, few: int, every: int) -> bool:
         return super()._is_few(few, every) and (self._ends or few + _FEW < every)

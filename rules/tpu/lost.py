@@ -77,10 +77,14 @@ def _unused(trace: Trace, chip: Chip, *, run: bool = False) -> Iterator[Check]:
 
 
 def _once_more(write: Use, table: flow.Uses) -> bool:
-    """Whether a load that is done once brings what another one brings: what is loaded ahead may be
-    loaded again behind the last round."""
+    """Whether a load that is done once brings what a loop before it brings: what is loaded ahead
+    may be loaded again behind the last round."""
     mine = kit.loaded(write.operation)
-    others = (kit.loaded(w.operation) for w in table.writes if w.operation is not write.operation)
+    others = (
+        kit.loaded(w.operation)
+        for w in table.writes
+        if w.order < write.order and (w.loops or w.operation.rounds)
+    )
     return (
         mine is not None
         and all(E.le(loop.trips, 1) is E.TRUE for loop in write.loops)

@@ -471,13 +471,24 @@ def left_behind(journey: Journey, others: Journey, many: bool = True) -> Iterato
     through = {span for arrival in others.arrivals for span in _calls(arrival)}
     for held in journey.held:
         content = held.content
-        if content is None or held.read or not content.parts or held.state:
+        if content is None or held.read or not content.parts:
+            continue
+        if held.state and not any(_is_alike(content, each.content) for each in arrived):
             continue
         span = held.step.operation.span
         if (len(content.parts) > 1 and not many) or (_key(content.parts), span) in there:
             continue
         if span in through or (content.way and not others.arrivals):
             yield Astray(held.step, content.parts[0].load, LEFT_BEHIND)
+
+
+def _is_alike(state: Content, other: Content | None) -> bool:
+    """Whether as many parts have gone through the same calls, and further: a sum that was gone on
+    with for the last time, no one more."""
+    if other is None or len(state.parts) != len(other.parts):
+        return False
+    spans_of = [[call.operation.span for call in content.way] for content in (state, other)]
+    return spans_of[0] == spans_of[1][: len(spans_of[0])]
 
 
 def _key(found: Sequence[Part]) -> tuple[tuple[int, int], ...]:
