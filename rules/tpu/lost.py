@@ -5,14 +5,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Final
 
-from rules.tpu import flow, kit, rounds
+from rules.tpu import flow, kit
 from rules.tpu.examples import pair
 from rules.tpu.flow import Use
 from rules.tpu.kit import function, words
 from rules.tpu.local_steps import LocalSteps
-from rules.tpu.losses import losses, losses_in_run
+from rules.tpu.losses import Asked, lost
 from rules.tpu.results import Results
 from verifier.dialects.names import OKK
 from verifier.hardware.chips import Chip
@@ -24,34 +23,26 @@ from verifier.symbolic.lanes import LocalTensor, SystemTensor
 from verifier.symbolic.memory.events import Stretch
 from verifier.symbolic.trace import Operation, Trace
 
-_FACTS: Final = ("OKK-X07", "ADR-11")
-
 
 def lost_results(trace: Trace, chip: Chip) -> Iterable[Check]:
-    """One check per place that makes results, and one per loop in which parts go astray."""
-    if trace.unmodelled:  # it may read any of them
-        return
-    if trace.completes and not trace.dies:  # what would have been read after the error is open
-        yield from _unused(trace, chip)
-    places = LocalSteps(chip, (item.condition for item in trace.assumptions), set())
-    yield from rounds.astray(flow.in_order(trace), places, _Said())
+    """One check per place that makes results of which nothing that is stored is made, and one per
+    loop in which parts go astray."""
+    # an operation that is not modelled may read any of them, and so may what comes after an error
+    if not trace.unmodelled and trace.completes and not trace.dies:
+        yield from _lost(trace, chip)
 
 
 def lost_in_run(event: Stretch, chip: Chip) -> Iterator[Check]:
     """As :func:`lost_results`, of a run that is not too long."""
     if event.ended and not event.cut:
-        yield from _unused(event.trace, chip, run=True)
-        places = LocalSteps(chip, (), set())
-        yield from rounds.astray_in_run(flow.in_order(event.trace), places, _Said())
+        yield from _lost(event.trace, chip, run=True)
 
 
-def _unused(trace: Trace, chip: Chip, *, run: bool = False) -> Iterator[Check]:
-    """One check per place that makes results of which nothing that is stored is made.
-
-    ``run``: the trace is one of a run.
-    """
+def _lost(trace: Trace, chip: Chip, *, run: bool = False) -> Iterator[Check]:
+    """``run``: the trace is one of a run."""
     operations, results = flow.in_order(trace), Results(trace, chip)
-    stores = {id(op) for op in operations if _is_seen(op)}
+    if not any(map(_stores, operations)):  # that is told of the kernel
+        return
     # (an operand may be loaded for calls that do not use it, as a bias; what takes something that
     # was never written instead is told)
     idle = any(map(kit.leaves_out, operations)) or not all(map(results.means, results.table.writes))
@@ -61,19 +52,10 @@ def _unused(trace: Trace, chip: Chip, *, run: bool = False) -> Iterator[Check]:
         for number, write in made.items()
         if kit.loaded(write.operation) is not None and (idle or _once_more(write, results.table))
     }
-    if not any(map(_stores, operations)):  # that is told of the kernel
-        return
+    stores = {id(op) for op in operations if _is_seen(op)}
     places = LocalSteps(chip, results.demands, stores)
-    lost = (
-        losses_in_run(operations, places, made.keys(), spare)
-        if run
-        else losses(operations, places, stores, made.keys(), results.demands, spare)
-    )
-    for loss in lost:
-        write = made[id(loss.lost)]
-        what = f"{words(write.touch.role)} of `{function(write.operation)}`"
-        by = None if loss.again is None else function(loss.again)
-        yield from loss.told(_told(write), what, by)
+    demands = results.demands
+    yield from lost(Asked(operations, places, stores, made.keys(), _Words(), demands, spare, run))
 
 
 def _once_more(write: Use, table: flow.Uses) -> bool:
@@ -105,8 +87,8 @@ def _is_seen(op: Operation) -> bool:
     )
 
 
-class _Said:
-    facts: tuple[str, ...] = _FACTS
+class _Words:
+    facts: tuple[str, ...] = ("OKK-X07", "ADR-11")
 
     def function(self, op: Operation) -> str:
         return function(op)
@@ -115,23 +97,23 @@ class _Said:
         role = next(
             touch.role
             for touch in op.touches
-            if isinstance(touch.tensor, LocalTensor) and (touch.writes if writes else touch.reads)
+            if isinstance(touch.tensor, LocalTensor)
+            if (touch.writes and not touch.destroys if writes else touch.reads)
         )
         return f"{words(role)} of `{function(op)}`", kit.span_of(op, role)
 
-
-def _told(write: Use) -> Check:
-    what = f"{words(write.touch.role)} of `{function(write.operation)}`"
-    return Check(
-        predicate=E.FALSE,
-        span=write.span,
-        text=f"something that is stored is made of {what}",
-        message=f"nothing that is stored hangs on {what}",
-        facts=_FACTS,
-        help=("use the result, or leave the operation out",),
-        path=write.path,
-        order=write.order,
-    )
+    def never(self, op: Operation) -> Check:
+        what, span = self.told_of(op, writes=True)
+        return Check(
+            predicate=E.FALSE,
+            span=span,
+            text=f"something that is stored is made of {what}",
+            message=f"nothing that is stored hangs on {what}",
+            facts=self.facts,
+            help=("use the result, or leave the operation out",),
+            path=op.path,
+            order=op.order,
+        )
 
 
 _PAIR = pair(

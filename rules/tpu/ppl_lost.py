@@ -3,61 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Final
 
 from rules.memory.words import subject
-from rules.tpu.losses import losses, losses_in_run
+from rules.tpu.losses import Asked, lost
 from rules.tpu.ppl_kit import declare, elementwise, function, is_device
 from rules.tpu.ppl_steps import ViewSteps
-from rules.tpu.rounds import astray, astray_in_run
 from verifier.hardware.chips import Chip
 from verifier.rulebase import Monitor, On, Replayed
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.checks import Check
 from verifier.symbolic.memory.events import Followed
-from verifier.symbolic.tensors import StorageKind
+from verifier.symbolic.tensors import StorageKind, View
 from verifier.symbolic.trace import Operation, Trace
-
-_FACTS: Final = ("ADR-11",)
 
 
 def lost_results(trace: Trace, chip: Chip) -> Iterable[Check]:
-    """One check per place that makes results."""
+    """One check per place that makes results of which nothing that is stored is made, and one per
+    loop in which parts go astray."""
     # an operation that is not modelled may read any of them, and so may what comes after an error
     if not trace.unmodelled and trace.completes and not trace.dies:
-        yield from _unread(trace)
-        yield from astray(_in_order(trace), ViewSteps(trace, _stores(trace)), _Said())
+        yield from _lost(trace)
 
 
 def lost_in_run(event: Followed, chip: Chip) -> Iterator[Check]:
     """As :func:`lost_results`, of a run."""
-    trace = event.trace
-    yield from _unread(trace, run=True)
-    yield from astray_in_run(_in_order(trace), ViewSteps(trace, _stores(trace)), _Said())
+    yield from _lost(event.trace, run=True)
 
 
-def _unread(trace: Trace, *, run: bool = False) -> Iterator[Check]:
-    """One check per place that makes results of which nothing that is stored is made.
-
-    ``run``: the trace is one of a run.
-    """
+def _lost(trace: Trace, *, run: bool = False) -> Iterator[Check]:
+    """``run``: the trace is one of a run."""
     stores = _stores(trace)
-    if not stores:  # that is told of the kernel
-        return
-    operations = _in_order(trace)
-    judged = {id(op) for op in operations if is_device(op) and op.reads and op.writes}
-    places = ViewSteps(trace, stores)
-    demands = [item.condition for item in trace.assumptions]
-    lost = (
-        losses_in_run(operations, places, judged)
-        if run
-        else losses(operations, places, stores, judged, demands)
-    )
-    for loss in lost:
-        by = None if loss.again is None else f"pl.{function(loss.again)}"
-        what = f"the result of `pl.{function(loss.lost)}`"
-        yield from loss.told(_told(loss.lost), what, by)
+    if stores:  # else that is told of the kernel
+        operations = sorted(trace.operations, key=lambda op: op.order)
+        judged = {id(op) for op in operations if is_device(op) and op.reads and op.writes}
+        demands = [item.condition for item in trace.assumptions]
+        places = ViewSteps(trace, stores)
+        yield from lost(Asked(operations, places, stores, judged, _Words(), demands, run=run))
 
 
 def _stores(trace: Trace) -> set[int]:
@@ -73,40 +55,43 @@ def _stores(trace: Trace) -> set[int]:
     return {id(op) for op in out} if any(op.writes for op in out) else set()
 
 
-class _Said:
-    facts: tuple[str, ...] = _FACTS
+class _Words:
+    facts: tuple[str, ...] = ("ADR-11",)
 
     def function(self, op: Operation) -> str:
         return f"pl.{function(op)}"
 
     def told_of(self, op: Operation, *, writes: bool) -> tuple[str, Span]:
-        views = op.writes if writes else op.reads
-        role, view = next((role, view) for role, view in views if view.storage.buffer.on_chip)
-        made = view.storage.kind is StorageKind.RESULT and not op.operands[role].given
+        found = list(op.writes if writes else op.reads)
+        found.sort(key=lambda pair: not pair[1].storage.buffer.on_chip)
+        role, view = found[0]
         what = "the result" if writes else f"`{view.storage.name}`"
-        return f"{what} of `pl.{function(op)}`", op.span if made else op.span_of(role)
+        return f"{what} of `pl.{function(op)}`", _span(op, role, view)
+
+    def never(self, op: Operation) -> Check:
+        what, (role, view) = function(op), op.writes[0]
+        made = _is_made(op, role, view)
+        named = "a tensor without a name" if made else f"`{view.storage.name}`"
+        return Check(
+            predicate=E.FALSE,
+            span=_span(op, role, view),
+            text=f"something that is stored is made of the result of `pl.{what}`",
+            message=f"nothing that is stored hangs on the result of `pl.{what}`, {named}",
+            facts=self.facts,
+            subject=subject(view.storage),
+            help=(_help(op, made),),
+            path=op.path,
+            order=op.order,
+        )
 
 
-def _in_order(trace: Trace) -> list[Operation]:
-    return sorted(trace.operations, key=lambda op: op.order)
+def _is_made(op: Operation, role: str, view: View) -> bool:
+    """Whether a call makes a tensor for its result."""
+    return view.storage.kind is StorageKind.RESULT and not op.operands[role].given
 
 
-def _told(op: Operation) -> Check:
-    what, view = function(op), op.writes[0][1]
-    made = view.storage.kind is StorageKind.RESULT and not op.operands[op.writes[0][0]].given
-    name = f"`{view.storage.name}`"
-    named = "a tensor without a name" if made else name
-    return Check(
-        predicate=E.FALSE,
-        span=op.span if made else op.span_of(op.writes[0][0]),
-        text=f"something that is stored is made of the result of `pl.{what}`",
-        message=f"nothing that is stored hangs on the result of `pl.{what}`, {named}",
-        facts=_FACTS,
-        subject=subject(view.storage),
-        help=(_help(op, made),),
-        path=op.path,
-        order=op.order,
-    )
+def _span(op: Operation, role: str, view: View) -> Span:
+    return op.span if _is_made(op, role, view) else op.span_of(role)
 
 
 def _help(op: Operation, made: bool) -> str:

@@ -20,19 +20,17 @@ from typing import Any, Final, Generic, Protocol, TypeVar
 
 from msgspec.structs import replace
 
-from rules.tpu import flow, parts
+from rules.tpu import parts
+from rules.tpu.gone import Places, Sized
 from rules.tpu.parts import Arrival, Astray, Column, Content, Journey, Pace, journey_of
-from rules.tpu.steps import Fates, Meets, Region, Step
+from rules.tpu.steps import Fates, Region, Step
 from rules.tpu.unrolled import (
     AS_THEY_ARE,
     LONGEST,
     Event,
-    Rounded,
     Size,
     Unrolled,
     path_of,
-    sizes,
-    without,
 )
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
@@ -50,13 +48,6 @@ _SIZES: Final = MOST_TURNS
 _FEWEST: Final = LONGEST + 1
 
 
-class Places(Meets[PlaceT], Protocol[PlaceT]):
-    """Which places operations come to, in one dialect."""
-
-    def steps(self, events: Sequence[Event], rounded: Rounded) -> list[Step[PlaceT]]:
-        """Operations in turn, with the places that they come to then."""
-
-
 class Words(Protocol):
     """How a dialect speaks of operations."""
 
@@ -67,6 +58,9 @@ class Words(Protocol):
 
     def told_of(self, op: Operation, *, writes: bool) -> tuple[str, Span]:
         """What it makes, or what it reads, and where that stands."""
+
+    def never(self, op: Operation) -> Check:
+        """That nothing comes of what it makes."""
 
 
 # ----------------------------------------------------------------------------- the pace
@@ -144,27 +138,19 @@ def _proportional(one: Sequence[Expr | None], other: Sequence[Expr | None]) -> b
 class Rounds(Generic[PlaceT]):
     """The pipelines of a trace, of one loop or of several with as many rounds."""
 
-    def __init__(
-        self, operations: Sequence[Operation], places: Places[PlaceT], size: Size, words: Words
-    ) -> None:
-        self.size = size
-        self.unrolled = Unrolled(operations, size.around)
-        self.paces = Paces(operations, places, size.loop, len(size.around))
-        self._places = places
+    def __init__(self, loop: Sized[PlaceT], words: Words) -> None:
+        self.loop = loop
+        self.size = loop.size
+        self.paces = Paces(loop.operations, loop.places, loop.size.loop, len(loop.size.around))
         self._words = words
 
     @cached_property
-    def journeys(self) -> dict[int, tuple[list[Event], Journey]]:
+    def journeys(self) -> dict[int, Journey]:
         """By the size that was put in."""
-        out: dict[int, tuple[list[Event], Journey]] = {}
-        for value in range(1, _SIZES + 1):
-            rounded = self.size.rounds(value)
-            events = self.unrolled.events(rounded)
-            if events is None:
-                break
-            fates = Fates(self._places.steps(events, rounded), self._places)
-            out[value] = events, journey_of(fates, rounded.put)
-        return out
+        return {
+            value: journey_of(course.fates, self.loop.rounded(value).put)
+            for value, course in self.loop.courses.items()
+        }
 
     def checks(self) -> Iterator[Check]:
         found = self.journeys
@@ -174,15 +160,15 @@ class Rounds(Generic[PlaceT]):
         alone: dict[int, list[Astray]] = {value: [] for value in found}
         repeated = {value: self._repeated(value) for value in found}
         goes_on = any(each for value in [*found][-LONGEST:] for each in repeated[value])
-        for value in (value for value, (_, journey) in found.items() if not journey.raced):
+        for value in (value for value, way in found.items() if not way.raced):
             for sure, others in (repeated[value] if goes_on else ([], []), self._left_out(value)):
                 astray[value] += sure
                 alone[value] += others
             astray[value] += self._passed_over(value)
             astray[value] += self._unstored(value)
-            astray[value] += parts.overtaken(found[value][1])
+            astray[value] += parts.overtaken(found[value])
         since = _since({value for value in found if self._behind(value)}, max(found))
-        for value in range(1, max(found) + 1):
+        for value in found:
             behind = self._behind(value, others=value < since)
             (astray if value >= since else alone)[value] += behind
         first = _since({value for value, each in astray.items() if each}, max(found))
@@ -190,7 +176,7 @@ class Rounds(Generic[PlaceT]):
             alone = {v: each for v, each in alone.items() if v < first and not astray[v]}
             yield from self._told({v: alone.get(v, []) for v in found}, sure=False)
         least = min((value for value, each in astray.items() if each), default=None)
-        for value, (_, way) in found.items():
+        for value, way in found.items():
             if least is not None and value > least and way.raced:
                 astray[value] += astray[least]  # one is as wrong as the other
         yield from self._told(astray, sure=True)
@@ -198,27 +184,26 @@ class Rounds(Generic[PlaceT]):
     def _told(self, astray: Mapping[int, Sequence[Astray]], *, sure: bool) -> Iterator[Check]:
         """``sure``: that it is a fault shows for each of the sizes by itself."""
         bad = {value: each for value, each in astray.items() if each}
-        if bad:
-            predicate, exact = without(self.size.term, set(bad), max(astray))
-            unknown = "what the only part is to go through" if exact else "for which sizes it is so"
-            yield replace(
-                told(bad[min(bad)][0], self._words),
-                predicate=predicate,
-                given=(*flow.within(self.size.around), *self.unrolled.given),
-                exact=exact and sure,
-                reason="" if exact and sure else f"{unknown} is not known",
-            )
+        if not bad:
+            return
+        check, fine = told(bad[min(bad)][0], self._words), self.loop.fine(set(bad))
+        if sure:
+            yield from fine.checks(check)
+        else:
+            reason = "what the only part is to go through is not known"
+            (given, predicate) = fine.given, fine.predicate
+            yield replace(check, predicate=predicate, given=given, exact=False, reason=reason)
 
     def _repeated(self, value: int) -> tuple[list[Astray], list[Astray]]:
         """The second ones: out of step, but none of them twice and none left out, or nothing that a
         run of so many rounds shows by itself."""
-        _, journey = self.journeys[value]
+        journey = self.journeys[value]
         shown = any(each.why == parts.REPEATED for each in _one_by_one(journey, meant=False))
         out: list[Astray] = []
         alone: list[Astray] = []
         for group in parts.groups(journey):
             for column in parts.columns(group):
-                pace = self.paces.pace(group[0].storage, column, self.size.put(value))
+                pace = self.paces.pace(group[0].storage, column, self.loop.rounded(value).put)
                 if pace is None or self._is_held(column, len(column.loaded(journey)) < len(group)):
                     continue
                 wrong = out if shown and parts.is_astray(journey, group, column, pace) else alone
@@ -239,9 +224,9 @@ class Rounds(Generic[PlaceT]):
         )
 
     def _passed_over(self, value: int) -> Iterator[Astray]:
-        put = self.size.put(value)
+        put = self.loop.rounded(value).put
         return parts.passed_over(
-            self.journeys[value][1],
+            self.journeys[value],
             lambda group, column: (
                 self.paces.pace(group[0].storage, column, put) or parts.between(group, column)
             ),
@@ -249,7 +234,7 @@ class Rounds(Generic[PlaceT]):
 
     def _left_out(self, value: int) -> tuple[list[Astray], list[Astray]]:
         """``alone``: those beside which no other part goes the whole way."""
-        _, journey = self.journeys[value]
+        journey = self.journeys[value]
         out: list[Astray] = []
         alone: list[Astray] = []
         for group in parts.groups(journey):
@@ -265,13 +250,13 @@ class Rounds(Generic[PlaceT]):
     def _whole(self, group: Sequence[Arrival]) -> Content | None:
         """What goes through most calls where there are most rounds, each of them in all rounds from
         some on, or up to some."""
-        events, journey = self.journeys[max(self.journeys)]
+        journey = self.journeys[max(self.journeys)]
         groups = parts.groups(journey)
         longest = next((each for each in groups if each[0].storage is group[0].storage), None)
         whole = None if longest is None else parts.longest(longest)
         if whole is None or len(whole.parts) != len(parts.parts_of(group[0])):
             return None
-        steady = (self._steady(call.operation, events) for call in whole.way)
+        steady = (self._steady(call.operation) for call in whole.way)
         return whole if all(steady) else None
 
     def _behind(self, value: int, *, others: bool = False) -> list[Astray]:
@@ -279,24 +264,25 @@ class Rounds(Generic[PlaceT]):
         whose results arrive where there are most rounds."""
         if self.size.around or value not in self.journeys:
             return []
-        events, largest = self.journeys[max(self.journeys)]
-        steady = all(self._steady(each.store.operation, events) for each in largest.arrivals)
+        largest = self.journeys[max(self.journeys)]
+        steady = all(self._steady(each.store.operation) for each in largest.arrivals)
         if not steady and next(self._passed_over(max(self.journeys)), None) is None:
             return []
-        _, journey = self.journeys[value]
+        journey = self.journeys[value]
         many = self.size.loop.trips is self.size.term
         found = parts.left_behind(journey, largest if others else journey, many)
         return [each for each in found if _ends(each, self.size)]
 
     def _unstored(self, value: int) -> Iterator[Astray]:
         """Results of so few rounds that nothing is stored at all."""
-        (_, journey), (_, largest) = self.journeys[value], self.journeys[max(self.journeys)]
+        journey, largest = self.journeys[value], self.journeys[max(self.journeys)]
         if largest.arrivals and not journey.arrivals:
             yield from filter(_is_made, parts.left_behind(journey, largest))
 
-    def _steady(self, operation: Operation, events: Sequence[Event]) -> bool:
-        """Whether it is in all rounds from some on, or up to some."""
-        rounds = {event.round for event in events if event.operation is operation}
+    def _steady(self, operation: Operation) -> bool:
+        """Whether it is in all rounds from some on, or up to some, where there are most rounds."""
+        steps = self.loop.largest.fates.steps
+        rounds = {step.round for step in steps if step.operation is operation}
         known = [n for n in rounds if n is not None]
         return not known or max(known) - min(known) < len(known)
 
@@ -375,30 +361,26 @@ def told(astray: Astray, said: Words) -> Check:
     )
 
 
-def astray(
-    operations: Sequence[Operation], places: Places[PlaceT], words: Words
-) -> Iterator[Check]:
-    """One check per loop in which parts go astray."""
-    found = list(sizes(operations))
-    for size in found:
-        yield from Rounds(operations, places, size, words).checks()
-    events = None if found else Unrolled(operations, ()).events(None)
-    if events is None:
-        return
-    way = journey_of(Fates(places.steps(events, AS_THEY_ARE), places))
-    for each in _one_by_one(way, meant=True) if not way.raced else ():
-        yield told(each, words)
-        return
+def astray(loop: Sized[PlaceT], words: Words) -> Iterator[Check]:
+    """That no parts go astray in a loop."""
+    yield from Rounds(loop, words).checks()
 
 
-def astray_in_run(
-    operations: Sequence[Operation], places: Places[PlaceT], words: Words
+def astray_as_they_are(
+    operations: Sequence[Operation], places: Places[PlaceT], words: Words, *, run: bool
 ) -> Iterator[Check]:
-    """As :func:`astray`, of all operations of a run, whose text says what is meant."""
+    """As :func:`astray`, of operations that are in loops of plain numbers of rounds; ``run``: they
+    are those of a run, whose text says what is meant."""
     events = [Event(op, op.touches) for op in operations]
-    way = journey_of(Fates(places.steps(events, AS_THEY_ARE), places))
-    for each in _one_by_one(way, meant=False):
+    found = events if run else Unrolled(operations, ()).events(None)
+    if found is None:
+        return
+    way = journey_of(Fates(places.steps(found, AS_THEY_ARE), places))
+    every = _one_by_one(way, meant=not run) if run or not way.raced else iter(())
+    for each in every:
         yield told(each, words)
+        if not run:
+            return
 
 
 def _one_by_one(journey: Journey, *, meant: bool) -> Iterator[Astray]:
