@@ -397,22 +397,24 @@ class Course(Generic[PlaceT]):
 
     def unused(self, op: Operation) -> int | None:
         """A part that nothing takes, and nothing overwrites, while something behind the rounds
-        takes others of the same call, and nothing within does."""
+        takes others of the same call one by one, and nothing within does."""
         mine, fates = self._steps(op), self.fates
         takers = [n for n, found in enumerate(fates.taken) if found & mine and not mine >> n & 1]
-        if any(self._round(n) is not None for n in takers) or not mine & fates.reached:
+        whole = all(fates.taken[n] & mine == mine & self._sources(n) for n in takers)
+        within = any(self._round(n) is not None for n in takers)
+        if within or not whole or not mine & fates.reached:
             return None
         for number in bits(mine):
             step = fates.steps[number]
-            if (
-                step.part
-                and step.sure
-                and not self._is_taken(number)
-                and number not in fates.filled
-            ):
-                if sum(other.part == step.part for other in fates.steps) == 1:
-                    return number
+            left = step.sure and not self._is_taken(number) and number not in fates.filled
+            if left and step.part and [each.part for each in fates.steps].count(step.part) == 1:
+                return number
         return None
+
+    def _sources(self, number: int) -> int:
+        """The steps that have left just what it reads."""
+        found = {source for source in self.fates.sources[number] if source is not None}
+        return sum(1 << source for source in found)
 
 
 __all__ = ["Course"]

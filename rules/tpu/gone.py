@@ -306,22 +306,27 @@ class Sized(Gone[PlaceT]):
         super().__init__(self.operations, dict(self._courses()), is_whole=not size.around)
 
     def _courses(self) -> Iterator[tuple[int, Course[PlaceT]]]:
-        begun = False
-        for value in (0,) if self.size.term.is_const else range(1, _SIZES + 1):
-            rounded = self.rounded(value)
-            if self._is_possible(rounded):
-                begun, course = True, self._with(rounded)
-                if course is None:
-                    return
-                yield value, course
-            elif begun:
+        for value in (0,) if self.size.term.is_const else self._values():
+            course = self._with(self.rounded(value))
+            if course is None:
+                return
+            yield value, course
+
+    def _values(self) -> Iterator[int]:
+        """The least ones that are possible; if these are too many rounds to look at, the least that
+        there are."""
+        first = next(filter(self._is_possible, range(1, MOST_ROUNDS)), None)
+        for value in range(first or 1, (first or 1) + _SIZES):
+            if first is not None and not self._is_possible(value):
                 self.ends = True
                 return
+            yield value
 
     def rounded(self, value: int) -> Rounded:
         return self.size.rounds(value, {each: each.few for each in self.others})
 
-    def _is_possible(self, rounded: Rounded) -> bool:
+    def _is_possible(self, value: int) -> bool:
+        rounded = self.rounded(value)
         puts = rounded.put, rounded.within
         return all(put.bool(each) is not E.FALSE for put in puts for each in self._demands)
 

@@ -154,7 +154,7 @@ class Rounds(Generic[PlaceT]):
 
     def checks(self) -> Iterator[Check]:
         found = self.journeys
-        if len(found) < _FEWEST:
+        if not found or (max(found) < _FEWEST and not self.loop.ends):
             return
         astray: dict[int, list[Astray]] = {value: [] for value in found}
         alone: dict[int, list[Astray]] = {value: [] for value in found}
