@@ -59,21 +59,21 @@ def _lost(trace: Trace, chip: Chip, *, run: bool = False) -> Iterator[Check]:
 
 
 def _once_more(write: Use, table: flow.Uses) -> bool:
-    """Whether a load that is done once brings what a loop before it brings: what is loaded ahead
-    may be loaded again behind the last round."""
+    """Whether a load that is done once brings what another one brings: from where that begins, too,
+    or what a loop before it brings, as what is loaded ahead may be loaded again behind the last
+    round."""
     mine = kit.loaded(write.operation)
-    others = (
-        kit.loaded(w.operation)
-        for w in table.writes
-        if w.order < write.order and (w.loops or w.operation.rounds)
-    )
-    return (
-        mine is not None
-        and all(E.le(loop.trips, 1) is E.TRUE for loop in write.loops)
-        and any(
-            other is not None and other.address.storage is mine.address.storage for other in others
-        )
-    )
+    if mine is None or any(E.le(loop.trips, 1) is not E.TRUE for loop in write.loops):
+        return False
+    for other in table.writes:
+        brings = kit.loaded(other.operation) if other.operation is not write.operation else None
+        if brings is not None and brings.address.storage is mine.address.storage:
+            in_loop = bool(other.loops or other.operation.rounds)
+            if (in_loop and other.order < write.order) or (
+                brings.address.offset is mine.address.offset
+            ):
+                return True
+    return False
 
 
 def _stores(op: Operation) -> bool:
