@@ -13,6 +13,7 @@ from rules.memory.formulas import size
 from rules.memory.words import decides_note
 from rules.tpu import covering, destroyed, flow, kit, spoilt, written
 from rules.tpu.arranged import arranged, arranged_in_run
+from rules.tpu.beginnings import beginning
 from rules.tpu.examples import pair
 from rules.tpu.flow import Use, Uses
 from rules.tpu.kit import function, words
@@ -40,10 +41,35 @@ _WITNESSES: Final = 48
 def uninitialised(trace: Trace, chip: Chip) -> Iterable[Check]:
     """Per read: some write before it touches what is read, and the only one that does covers it.
 
-    Where it is carried on that is asked of what is made of it, where that decides.
+    Where it is carried on that is asked of what is made of it, where that decides. What cannot be
+    said of any round of a loop is asked of the first ones, one by one.
     """
-    yield from _Reads(trace, chip).checks()
+    unclear: list[Check] = []
+    for check in _Reads(trace, chip).checks():
+        if check.exact or check.predicate is E.TRUE:
+            yield check
+        else:
+            unclear.append(check)
+    yield from _in_rounds(trace, chip, unclear) if unclear else ()
     yield from arranged(trace, chip)
+
+
+def _in_rounds(trace: Trace, chip: Chip, unclear: list[Check]) -> Iterator[Check]:
+    """What is to be said of the same reads in the first rounds; and of them in others."""
+    rounds = beginning(trace)
+    if rounds is None:
+        yield from unclear
+        return
+    asked = {check.span for check in unclear}
+    for check in _Reads(rounds.trace, chip).checks():
+        if check.span in asked and check.predicate is not E.TRUE:
+            assert check.order is not None
+            yield replace(check, order=rounds.origins[check.order].order)
+    operations = {op.order: op for op in rounds.origins.values()}
+    for check in unclear:
+        assert check.order is not None
+        among = rounds.among(operations[check.order])
+        yield replace(check, predicate=E.or_(check.predicate, among))
 
 
 def _leaves_lane(chip: Chip, use: Use) -> bool:
