@@ -566,7 +566,7 @@ OWN_NUMBERS = {
     "rules/nki/twins.py:_GATHERED",
     "rules/nki/twins.py:_VECTORS",
     "rules/tpu/spoilt.py:LARGEST",
-    "rules/tpu/undefined.py:_WITNESSES",
+    "rules/tpu/unwritten.py:_WITNESSES",
 }
 #: Calls that hold a rule's documentation and its examples.
 DOCUMENTATION = {"Rule", "advise", "Twin", "kernel", "variants", "format"}

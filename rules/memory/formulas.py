@@ -283,3 +283,16 @@ def _number(axes: Sequence[Axis]) -> Expr:
     for axis in axes:
         number = number * axis.size + axis.index
     return number
+
+
+def pruned(formula: Bool, known: Known) -> Bool:
+    """A formula without what is known to hold, or not to."""
+    if known.decide(formula) is True:
+        return E.TRUE
+    if known.decide(E.not_(formula)) is True:
+        return E.FALSE
+    if formula.kind is E.BoolKind.AND:
+        return E.and_(*(pruned(part, known) for part in formula.args))
+    if formula.kind is E.BoolKind.OR:
+        return E.or_(*(pruned(part, known) for part in formula.args))
+    return formula

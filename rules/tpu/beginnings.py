@@ -3,12 +3,14 @@
 What the algebra cannot say of any round may be plain in each of the first ones, where the index of
 the loop is a number: which places are taken in turn, and what was put there before the loop. A loop
 of few rounds is gone through as a whole; of others those that come first, and what stands behind
-such a loop is as if there were no more.
+such a loop is as if there were no more. Where rounds do the same over and over
+(:mod:`rules.tpu.recurring`), some may be left out: they leave what was left before them, if the
+last two turns before them have left the same.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from math import lcm, prod
 from typing import Final
 
@@ -16,9 +18,10 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from rules.tpu import kit
+from rules.tpu.recurring import Recurring, divisors, recurring_loops
 from rules.tpu.unrolled import by_loop, touches_at
 from verifier.symbolic import expr as E
-from verifier.symbolic.expr import Bool, Div, Expr
+from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.instruction import Trait
 from verifier.symbolic.lanes import LocalTensor
 from verifier.symbolic.memory.known import MOST_TURNS
@@ -32,16 +35,29 @@ _SECTIONS: Final = frozenset({Trait.STARTS_PARALLEL, Trait.ENDS_PARALLEL})
 _MOST: Final = 2 * MOST_TURNS * MOST_TURNS
 
 
+class Left(Struct, frozen=True):
+    """Rounds that were left out: those of a loop from ``count`` on, in one round of those around;
+    they come again after so many ``turns``."""
+
+    loop: Loop
+    around: tuple[Expr, ...]
+    count: int
+    turns: int
+
+
 class Beginning(Struct, frozen=True):
     """The operations on local memory of the first rounds of all loops.
 
-    ``origins``: by their order, those of the trace. ``most``: by loop, how many rounds were gone
-    through where there may be more.
+    ``origins``: by their order, those of the trace; ``rounds``: of each the indices of its loops.
+    ``most``: by loop, how many rounds were gone through where there may be more. ``left``: where
+    rounds were left out.
     """
 
     trace: Trace
     origins: dict[int, Operation]
+    rounds: dict[int, tuple[Expr, ...]]
     most: dict[int, tuple[Loop, int]]
+    left: list[Left]
 
     def among(self, op: Operation) -> Bool:
         """When an operation is among them, with all that is done before."""
@@ -61,9 +77,26 @@ class Beginning(Struct, frozen=True):
             for other in self.origins.values()
         )
 
+    def turns(self) -> Iterator[tuple[Operation | None, Operation | None]]:
+        """What is done in the last turn before some rounds are left out, and in the one before it;
+        None: there is nothing like it."""
+        done = {op.order: op for op in self.trace.operations}
+        for left in self.left:
+            depth = len(left.around)
+            pair: list[dict[tuple[object, ...], Operation]] = [{}, {}]
+            for order, at in self.rounds.items():
+                loops = self.origins[order].loops
+                if loops[depth : depth + 1] != (left.loop,) or at[:depth] != left.around:
+                    continue
+                age = left.count - at[depth].const if at[depth].is_const else 0
+                if 0 < age <= 2 * left.turns:
+                    key = (id(self.origins[order]), age % left.turns, *at[depth + 1 :])
+                    pair[age > left.turns][key] = done[order]
+            yield from ((pair[0].get(key), pair[1].get(key)) for key in pair[0] | pair[1])
 
-def beginning(trace: Trace) -> Beginning | None:
-    """None: they are too many."""
+
+def beginning(trace: Trace, leaving: bool = False) -> Beginning | None:
+    """None: they are too many. ``leaving``: rounds that come again may be left out."""
     ops = [
         op
         for op in sorted(trace.operations, key=lambda op: op.order)
@@ -71,13 +104,54 @@ def beginning(trace: Trace) -> Beginning | None:
         or not _SECTIONS.isdisjoint(kit.traits(op))
     ]
     turns = _turns(ops)
+    again = recurring_loops(ops) if leaving else {}
     for rounds in (2 * turns + 1, turns + 2, 3, 2):
-        counts = {id(loop): _count(loop, rounds) for op in ops for loop in op.loops}
-        if sum(prod(counts[id(loop)] for loop in op.loops) for op in ops) <= _MOST:
-            walk = _Walk(counts)
+        plans = {
+            id(loop): _Plan(_count(loop, rounds), None)
+            if id(loop) not in again
+            else _Plan(max(rounds, again[id(loop)].least), again[id(loop)])
+            for op in ops
+            for loop in op.loops
+        }
+        if sum(prod(plans[id(loop)].most for loop in op.loops) for op in ops) <= _MOST:
+            walk = _Walk(plans)
             walk.through(ops, 0, {}, ())
-            return Beginning(replace(trace, operations=walk.done), walk.origins, walk.most)
+            made = replace(trace, operations=walk.done)
+            return Beginning(made, walk.origins, walk.rounds, walk.most, walk.left)
     return None
+
+
+class _Plan(Struct, frozen=True):
+    """How many rounds of a loop to go through, at least; and how they come again."""
+
+    count: int
+    again: Recurring | None
+
+    @property
+    def most(self) -> int:
+        return self.count if self.again is None else self.count + self.again.last
+
+    @property
+    def turns(self) -> int:
+        return 1 if self.again is None else self.again.turns
+
+    def of(self, trips: Expr) -> tuple[list[tuple[Expr, Bool]], int | None]:
+        """The rounds to go through, and when each comes; after how many others are left out."""
+        count, again = self.count, self.again
+        if trips.is_const and trips.const <= self.most:
+            count, again = trips.const, None
+        elif again is not None and trips.is_const:
+            count -= (count + again.last - trips.const) % again.turns
+        rounds = [(E.const(number), E.lt(number, trips)) for number in range(count)]
+        if (
+            again is None
+            or count < again.first + 2 * again.turns
+            or (again.turns > 1 and not trips.is_const)
+        ):
+            return rounds, None
+        for number in range(again.last, 0, -1):
+            rounds.append((trips - number, E.ge(trips - number, count)))
+        return rounds, count
 
 
 def _turns(ops: Sequence[Operation]) -> int:
@@ -93,33 +167,18 @@ def _turns(ops: Sequence[Operation]) -> int:
     return min(lcm(1, *counts), MOST_TURNS)
 
 
-def divisors(term: Expr | Bool, symbol: E.Sym) -> Iterator[int]:
-    """The small numbers that something with a symbol is divided by."""
-    if symbol not in term.free():
-        return
-    if isinstance(term, Bool):
-        parts: Iterable[Expr | Bool] = term.args if term.expr is None else (term.expr,)
-        for part in parts:
-            yield from divisors(part, symbol)
-        return
-    for mono, _ in term.terms:
-        for atom in mono:
-            if isinstance(atom, Div) and atom.den.is_const and 2 <= atom.den.const <= MOST_TURNS:
-                yield atom.den.const
-            for child in atom.children():
-                yield from divisors(child, symbol)
-
-
 def _count(loop: Loop, rounds: int) -> int:
     most = loop.trips.const if loop.trips.is_const else None
     return rounds if most is None or most > 2 * MOST_TURNS else most
 
 
 class _Walk(Struct):
-    counts: dict[int, int]
+    plans: dict[int, _Plan]
     done: list[Operation] = field(default_factory=list)
     origins: dict[int, Operation] = field(default_factory=dict)
+    rounds: dict[int, tuple[Expr, ...]] = field(default_factory=dict)
     most: dict[int, tuple[Loop, int]] = field(default_factory=dict)
+    left: list[Left] = field(default_factory=list)
 
     def through(
         self,
@@ -136,17 +195,21 @@ class _Walk(Struct):
                 for op in group:
                     self._do(op, put, (*facts, *ended))
                 continue
-            trips, count = put.expr(loop.trips), self.counts[id(loop)]
+            trips, plan = put.expr(loop.trips), self.plans[id(loop)]
+            rounds, left = plan.of(trips)
             reached: tuple[Bool, ...] = ()
-            for number in range(count):
-                reached = (*reached, E.lt(number, trips))
-                if reached[-1] is E.FALSE:
+            for index, comes in rounds:
+                reached = (*reached, comes)
+                if comes is E.FALSE:
                     break
-                one = {**at, loop.symbol: E.const(number)}
+                one = {**at, loop.symbol: index}
                 ended += self.through(group, depth + 1, one, (*facts, *ended, *reached))
-            if E.le(trips, count) is not E.TRUE:
-                self.most[id(loop)] = loop, count
-                ended = (*ended, E.le(trips, count))
+            if left is not None:
+                around = tuple(put.expr(each.index) for each in group[0].loops[:depth])
+                self.left.append(Left(loop, around, left, plan.turns))
+            elif E.le(trips, len(rounds)) is not E.TRUE:
+                self.most[id(loop)] = loop, len(rounds)
+                ended = (*ended, E.le(trips, len(rounds)))
         return ended
 
     def _do(self, op: Operation, put: E.Substitution, facts: tuple[Bool, ...]) -> None:
@@ -164,6 +227,7 @@ class _Walk(Struct):
         )
         self.done.append(done)
         self.origins[order] = op
+        self.rounds[order] = tuple(put.expr(loop.index) for loop in op.loops)
 
 
 def _moved(value: object, put: E.Substitution) -> object:

@@ -10,8 +10,8 @@ from msgspec import Struct
 
 from rules.memory.cases import common_loops
 from rules.tpu import flow, kit
-from rules.tpu.beginnings import divisors
 from rules.tpu.flow import Instance, Use
+from rules.tpu.recurring import divisors
 from verifier.hardware.chips import Chip
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr

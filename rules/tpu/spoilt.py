@@ -119,16 +119,19 @@ class Spoilt(Struct, frozen=True):
             groups.setdefault(id(part.origin), []).append(part)
         return [tuple(parts) for parts in groups.values()] or [()]
 
-    def defined(self, known: Known) -> dict[int, Bool]:
-        """That an element is none that some first read has spoilt, by what is said of that."""
+    def defined(self, known: Known) -> list[tuple[Check, Bool]]:
+        """That an element is none that some first read has spoilt, with what is said of that."""
         n, c, h, w, part = (
             E.symbol(f"{name} of it", 0, origin=E.Origin.AXIS) for name in (*AXES, "part")
         )
-        return {
-            id(parts[0].origin): E.and_(*(each.of((n, c, h, w), part, known, "") for each in parts))
+        return [
+            (
+                parts[0].origin,
+                E.and_(*(each.of((n, c, h, w), part, known, "") for each in parts)),
+            )
             for parts in self.by_origin
             if parts
-        }
+        ]
 
 
 class Threat(Struct, frozen=True):

@@ -2,40 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby, product
+from collections.abc import Iterable, Iterator
+from itertools import groupby
 from typing import Final
 
 from msgspec.structs import replace
 
-from rules.memory.cases import common_loops
-from rules.memory.formulas import size
+from rules.memory.formulas import pruned, size
 from rules.memory.words import decides_note
-from rules.tpu import covering, destroyed, flow, kit, spoilt, written
+from rules.tpu import flow, kit, spoilt, written
 from rules.tpu.arranged import arranged, arranged_in_run
-from rules.tpu.beginnings import beginning
+from rules.tpu.beginnings import Beginning, beginning
 from rules.tpu.examples import pair
-from rules.tpu.flow import Use, Uses
+from rules.tpu.flow import Use
 from rules.tpu.kit import function, words
-from rules.tpu.sources import held, source_of
 from rules.tpu.spoilt import LARGEST, Part, Spoilt, Threat
+from rules.tpu.unwritten import beyond, of_read, read_check, written_before
 from verifier.dialects.names import OKK
 from verifier.hardware.chips import Chip
 from verifier.rulebase import Monitor, On, Replayed, Rule, register
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
-from verifier.symbolic.checks import Check, Note
-from verifier.symbolic.expr import Bool, Expr
-from verifier.symbolic.lanes import LocalTensor
+from verifier.symbolic.checks import Check
+from verifier.symbolic.expr import Bool
 from verifier.symbolic.memory.deciding import USED
 from verifier.symbolic.memory.events import Stretch, UndefinedLanes
 from verifier.symbolic.memory.known import Known
-from verifier.symbolic.regions import exists
-from verifier.symbolic.tensors import Loop
-from verifier.symbolic.trace import Trace
-
-#: ways to choose iterations of a write that are tried for one read
-_WITNESSES: Final = 48
+from verifier.symbolic.trace import Operation, Trace
 
 
 def uninitialised(trace: Trace, chip: Chip) -> Iterable[Check]:
@@ -56,12 +49,19 @@ def uninitialised(trace: Trace, chip: Chip) -> Iterable[Check]:
 
 def _in_rounds(trace: Trace, chip: Chip, unclear: list[Check]) -> Iterator[Check]:
     """What is to be said of the same reads in the first rounds; and of them in others."""
-    rounds = beginning(trace)
-    if rounds is None:
+    for leaving in (True, False):
+        rounds = beginning(trace, leaving)
+        if rounds is None:
+            continue
+        reads = _Reads(rounds.trace, chip)
+        checks = reads.checks()
+        if reads.come_again(rounds):
+            break
+    else:
         yield from unclear
         return
     asked = {check.span for check in unclear}
-    for check in _Reads(rounds.trace, chip).checks():
+    for check in checks:
         if check.span in asked and check.predicate is not E.TRUE:
             assert check.order is not None
             yield replace(check, order=rounds.origins[check.order].order)
@@ -97,6 +97,8 @@ class _Reads:
         #: what was taken of those whose rounds do not come to an end; and where that is too much
         self.pinned: dict[int, Spoilt] = {}
         self.loose: set[int] = set()
+        #: operations of which it is not known what they make of what is undefined
+        self.lost: set[int] = set()
         self._own: dict[int, list[Check]] = {}
         self._points: dict[int, written.Point | None] = {}
 
@@ -118,6 +120,24 @@ class _Reads:
         if self.pinned.keys() & self.loose:
             return _open(found, "whether what is undefined decides in a later iteration is unknown")
         return found
+
+    def come_again(self, rounds: Beginning) -> bool:
+        """Whether the last turn before rounds that are left out leaves what the one before does."""
+        return all(
+            one is not None and other is not None and self._leave_alike(one, other)
+            for one, other in rounds.turns()
+        )
+
+    def _leave_alike(self, later: Operation, earlier: Operation) -> bool:
+        if self.lost & {id(later), id(earlier)}:
+            return False
+        one, other = self.spoilt.get(id(later)), self.spoilt.get(id(earlier))
+        if one is None or other is None:
+            return one is other
+        known = Known((*self.demands, *later.path))
+        found = [_by_place(each, known) for each in (one, other)]
+        pairs = ([each.get(span, E.TRUE) for each in found] for span in found[0] | found[1])
+        return all(_implies(a, b) and _implies(b, a) for a, b in pairs)
 
     def _taken(self) -> dict[int, tuple[int, ...]]:
         return {key: tuple(map(id, each.formulas)) for key, each in self.spoilt.items()}
@@ -164,7 +184,7 @@ class _Reads:
         """Whether a result has the same elements of each first read, as far as folding tells."""
         use = one.write
         known = Known((*self.demands, *use.path, *use.within), use.loops)
-        found = [each.defined(known) for each in (one, other)]
+        found = [{id(it): said for it, said in each.defined(known)} for each in (one, other)]
         pairs = ([each.get(key, E.TRUE) for each in found] for key in found[0] | found[1])
         return all(_implies(a, b) and _implies(b, a) for a, b in pairs)
 
@@ -179,6 +199,8 @@ class _Reads:
         clean = all(check.predicate is E.TRUE for check in own)
         point = None if clean and not self.spoilt else self._point(read)
         if point is None:
+            if not clean:
+                self.lost.add(id(read.operation))
             return own, []
         chip, table = self.chip, self.table
         spoilers = list(self.spoilt.values())
@@ -191,7 +213,8 @@ class _Reads:
         formulas = self._defined(read, point, None if clean else _said(own), threats)
         if formulas is not None:
             parts = [spoilt.part_of(chip, read, write, point.element, *each) for each in formulas]
-            return [_read_check(read, E.TRUE, exact=True)], parts
+            return [read_check(read, E.TRUE, exact=True)], parts
+        self.lost.add(id(read.operation))
         reason = f"what becomes of what is undefined in {words(read.touch.role)} is not followed"
         return _open([*own, *judged], reason), []
 
@@ -228,7 +251,7 @@ class _Reads:
         for each in threats:
             if each.origin is not None:
                 found.setdefault(id(each.origin), (each.origin, []))[1].append(each.formula)
-        out = [(origin, _pruned(E.and_(*parts), point.known)) for origin, parts in found.values()]
+        out = [(origin, pruned(E.and_(*parts), point.known)) for origin, parts in found.values()]
         small = size([formula for _, formula in out], LARGEST) <= LARGEST
         return [each for each in out if each[1] is not E.TRUE] if small else None
 
@@ -258,22 +281,17 @@ class _Reads:
         """That something was written wherever it is read."""
         if self._leaves(read):
             reason = "a tensor reaches beyond the end of its lane"
-            yield replace(_read_check(read, E.FALSE, exact=False), reason=reason)
+            yield replace(read_check(read, E.FALSE, exact=False), reason=reason)
         else:
-            yield from _of_read(self.chip, read, self.table, self.known, self.demands)
+            yield from of_read(self.chip, read, self.table, self.known, self.demands)
 
 
-def _pruned(formula: Bool, known: Known) -> Bool:
-    """A formula without what is known to hold, or not to."""
-    if known.decide(formula) is True:
-        return E.TRUE
-    if known.decide(E.not_(formula)) is True:
-        return E.FALSE
-    if formula.kind is E.BoolKind.AND:
-        return E.and_(*(_pruned(part, known) for part in formula.args))
-    if formula.kind is E.BoolKind.OR:
-        return E.or_(*(_pruned(part, known) for part in formula.args))
-    return formula
+def _by_place(spoilt: Spoilt, known: Known) -> dict[Span, Bool]:
+    """That an element of a result is defined, by the place of the first read that has spoilt it."""
+    found: dict[Span, Bool] = {}
+    for origin, formula in spoilt.defined(known):
+        found[origin.span] = E.and_(found.get(origin.span, E.TRUE), pruned(formula, known))
+    return found
 
 
 def _implies(one: Bool, other: Bool) -> bool:
@@ -282,7 +300,7 @@ def _implies(one: Bool, other: Bool) -> bool:
     if one is other or E.and_(one, against) is E.FALSE:
         return True
     pairs = (one, against), (against, one)
-    return any(_pruned(it, Known((given,), ())) is E.FALSE for it, given in pairs)
+    return any(pruned(it, Known((given,), ())) is E.FALSE for it, given in pairs)
 
 
 def _open(checks: list[Check], reason: str) -> list[Check]:
@@ -298,302 +316,14 @@ def _said(checks: list[Check]) -> Check:
     return next(check for check in checks if check.predicate is not E.TRUE)
 
 
-def _of_read(
-    chip: Chip, read: Use, table: Uses, known: bool, demands: tuple[Bool, ...]
-) -> Iterator[Check]:
-    partly = covering.leaves_out(chip, read, table.writes) if known else None
-    if partly is None:
-        found = written.covered(chip, read, table.writes, demands)
-    else:  # all places are numbers: this is exact
-        found = written.Covered(E.truth(not partly), True)
-    source = source_of(chip, read, table.writes, kit.fills_all)
-    if partly is None and source is not None:
-        held = {id(fact) for fact in (*read.path, *read.within)}
-        happened = (fact for fact in source.write.facts if id(fact) not in held)
-        reaches = flow.reaches(source.write.use, read)
-        found = replace(found, predicate=E.or_(found.predicate, E.and_(reaches, *happened)))
-        source = source if reaches is E.TRUE else None
-    if found.predicate is E.TRUE:
-        yield _read_check(read, E.TRUE, exact=True)
-        own = source is not None and source.age == 0 and source.filled is None
-        if source is not None and own and not source.write.facts:
-            since = source.write.use.order
-            yield from _destroyed(chip, read, table, known, source.depth, since)
-        else:
-            yield from _destroyed(chip, read, table, known)
-        return
-    predicate, exact = _written(chip, read, table.writes)
-    yield _read_check(read, predicate, exact and (known or predicate is E.TRUE))
-    if predicate is E.FALSE:
-        return
-    nowhere = E.not_(predicate) if exact else E.FALSE
-    if not exact and known and read.loops:
-        predicate, exact = _written(chip, read, table.writes, first=True)
-        if exact and predicate is not E.TRUE:
-            again = (E.ge(loop.index, 1) for loop in read.loops)
-            predicate = E.or_(predicate, *again)
-            yield _read_check(read, predicate, exact=True)
-            nowhere = E.not_(predicate)  # in the first iteration: of others it says nothing
-    if partly:
-        yield _left_out(read)
-    else:
-        part = _covered(chip, read, table.writes) if known and _is_whole(read) else None
-        if part is not None:
-            yield part
-        yield _everywhere(read, found, nowhere, known)
-    yield from _destroyed(chip, read, table, known)
-
-
-def _everywhere(read: Use, found: written.Covered, nowhere: Bool, known: bool) -> Check:
-    """Each element of a read was written before; ``nowhere``: none was, which is told."""
-    role, where = words(read.touch.role), found.where
-    exact = found.exact and known
-    return replace(
-        _left_out(read),
-        predicate=E.or_(found.predicate, nowhere),
-        given=(*read.within, *found.given),
-        values=()
-        if where is None
-        else (("a lane that is read", where.lane), ("a byte in it that is read", where.byte)),
-        exact=exact,
-        reason="" if exact else f"whether all of {role} was written before is not known",
-    )
-
-
-def _destroyed(
-    chip: Chip, read: Use, table: Uses, known: bool, depth: int = 0, since: int = -1
-) -> Iterator[Check]:
-    works = table.destroyed
-    for found in destroyed.read_of_destroyed(chip, read, depth, since, works, table.writes):
-        yield found if known else replace(found, exact=False)
-
-
-def _written(
-    chip: Chip, read: Use, writes: Sequence[Use], first: bool = False
-) -> tuple[Bool, bool]:
-    """Whether a write came before and touches what is read: the formula, and if it is exact.
-
-    Of a write in other iterations some are tried: the formula may be too strong then. With
-    ``first``, the loops around the read are in their first iteration.
-    """
-    if not writes:
-        return E.FALSE, True
-    cases: list[Bool] = []
-    exact = True
-    for write in reversed(writes):
-        if write.operation is read.operation and not write.loops:
-            continue
-        for condition, sure in _touched(chip, read, write, first):
-            if condition is E.TRUE:
-                return E.TRUE, True
-            cases.append(condition)
-            exact = exact and sure
-    return E.or_(*cases), exact
-
-
-def _is_whole(read: Use) -> bool:
-    """Whether all of its tensor is read, or all up to the end of it in each lane."""
-    return read.part(kit.any_element()) is E.TRUE
-
-
-def _covered(chip: Chip, read: Use, writes: Sequence[Use]) -> Check | None:
-    """Where one write of the same iteration is all that a read is about, it holds all of it."""
-    small, end = kit.block(chip, read.tensor), read.end(chip)
-    conditions = {id(fact) for fact in read.path} | {id(E.TRUE)}
-    write: Use | None = None
-    others: list[Use] = []
-    again: list[Bool] = []
-    for use in reversed(writes):
-        common = common_loops(use.loops, read.loops)
-        if use.order >= read.order and not common:
-            continue
-        if use.operation is read.operation:
-            again += [E.ge(loop.index, 1) for loop in use.loops]
-            continue
-        if written.depends(use, use.loops):
-            anywhere = flow.anywhere(use, 0)
-            if anywhere is None or _meet(chip, anywhere.tensor, read.tensor) is E.FALSE:
-                continue
-            if len(use.loops) > common:
-                return None  # something of it may have been written in other iterations
-            again += [E.ge(loop.index, 1) for loop in use.loops if written.depends(use, (loop,))]
-        if _meet(chip, use.tensor, read.tensor) is E.FALSE:
-            continue
-        others.append(use)
-        big = kit.block(chip, use.tensor)
-        same = use.order < read.order and common == len(use.loops)
-        if same and E.le(big.start, small.start) is E.TRUE and big.lane is small.lane:
-            write = use if write is None or kit.holds_all(chip, use.tensor, write.tensor) else write
-    if write is None or not held(write, E.Substitution({}), conditions):
-        return None
-    inner = [use for use in others if not kit.holds_all(chip, write.tensor, use.tensor)]
-    meets = [_meet(chip, use.tensor, read.tensor) for use in inner]
-    big = kit.block(chip, write.taken)
-    lanes = E.or_(E.le(small.channels, big.channels), _rounds(chip, write.taken, end))
-    whole = E.and_(lanes, E.le(end, big.end))
-    there = _meet(chip, write.tensor, read.tensor)
-    inside = E.or_(whole, E.not_(there), *meets, *again)
-    if inside is E.TRUE:
-        return None
-    check = _read_check(read, inside, exact=True)
-    role = words(read.touch.role)
-    wrote = f"`{function(write.operation)}`"
-    return replace(
-        check,
-        text=f"all that {role} of `{function(read.operation)}` reads was written before",
-        message=f"{role} of `{function(read.operation)}` reaches beyond what was written there",
-        given=(*read.within, *kit.nonempty(read.tensor.shape)),
-        values=(
-            (f"channels that {wrote} wrote", big.channels),
-            ("channels that are read", small.channels),
-            (f"bytes in a lane that {wrote} wrote end at", big.end),
-            ("bytes in a lane that are read end at", end),
-        ),
-        notes=(Note(write.span, "what is read was written here"),),
-    )
-
-
-def _left_out(read: Use) -> Check:
-    """Some bytes of a read were written, and some certainly were not."""
-    text, message = _beyond(words(read.touch.role), function(read.operation))
-    return replace(_read_check(read, E.FALSE, exact=True), text=text, message=message)
-
-
-def _beyond(role: str, name: str) -> tuple[str, str]:
-    return (
-        f"all that {role} of `{name}` reads was written before",
-        f"{role} of `{name}` reaches beyond what was written there",
-    )
-
-
-def _rounds(chip: Chip, wrote: LocalTensor, end: Expr) -> Bool:
-    """Whether a write goes round all lanes, and full rounds of it reach up to a byte of each.
-
-    In the last round it may leave lanes out: of several batches each has such a gap then.
-    """
-    n, channels, h, w = wrote.shape
-    rest = E.mod(channels, chip.lanes)
-    full = kit.block(chip, replace(wrote, shape=(n, channels - rest, h, w)))
-    gapless = E.or_(E.eq(rest, 0), E.le(n, 1))
-    return E.and_(E.le(chip.lanes, channels), gapless, E.le(end, full.end))
-
-
-def _touched(chip: Chip, read: Use, write: Use, first: bool = False) -> Iterator[tuple[Bool, bool]]:
-    common = common_loops(write.loops, read.loops)
-    if write.order < read.order:
-        yield from _chosen(chip, read, write, common, None)
-    if first:
-        return
-    for level in range(common):
-        if write.order < read.order and not written.depends(write, write.loops[level:common]):
-            continue  # the same iteration does what the earlier one did
-        yield from _chosen(chip, read, write, level, read.loops[level])
-
-
-def _chosen(
-    chip: Chip, read: Use, write: Use, kept: int, loop: Loop | None
-) -> Iterator[tuple[Bool, bool]]:
-    """For iterations of the loops of a write that the read does not share: it touches the read.
-
-    With ``loop``, the first of them is an earlier iteration of it.
-    """
-    free = list(write.loops[kept:])
-    options: list[list[Expr]] = []
-    for position, own in enumerate(free):
-        if loop is not None and position == 0:
-            ago = [own.index - 1, own.index - 2, E.const(0)]
-            options.append(ago if written.depends(write, (own,)) else ago[:1])
-        elif not written.depends(write, (own,)):
-            options.append([E.const(0)])
-        else:
-            indices = [other.index for other in read.loops[kept:]]
-            options.append([*indices, E.const(0), own.trips - 1])
-    certain = all(len(values) == 1 for values in options)
-    if not certain:
-        general = flow.anywhere(write, kept)
-        if general is None or _meet(chip, general.tensor, read.tensor) is E.FALSE:
-            return  # in no iteration at all
-        some = _in_some_iteration(chip, read, write, kept, loop)
-        if some is not None:
-            yield some, True
-            return
-    for count, values in enumerate(product(*options)):
-        if count >= _WITNESSES:
-            return
-        put = E.Substitution({own.symbol: value for own, value in zip(free, values, strict=True)})
-        facts = [E.lt(values[0], loop.index)] if loop is not None else []
-        found = flow.at(write, put, *facts)
-        if found is None:
-            continue
-        meets = _meet(chip, found.tensor, read.tensor)
-        kept_facts = (fact for fact in found.facts if fact not in (*read.path, *read.within))
-        yield E.and_(meets, *kept_facts), certain
-
-
-def _in_some_iteration(
-    chip: Chip, read: Use, write: Use, kept: int, loop: Loop | None
-) -> Bool | None:
-    """As :func:`_chosen`, of all iterations together; None: that cannot be said without them."""
-    put, loops = flow.fresh(write, kept)
-    facts = [E.lt(put.expr(loops[0].index), loop.index)] if loop is not None else []
-    found = flow.at(write, put, *facts)
-    if found is None:
-        return E.FALSE
-    known = Known((*read.path, *read.within), read.loops)
-    meets = _meet(chip, found.tensor, read.tensor)
-    private = flow.extents(put, loops)
-    formula, exact = exists(private, [*found.facts, meets], decide=known.decide)
-    if not exact or size([formula], LARGEST) > LARGEST:
-        return None
-    return _pruned(formula, known)
-
-
-def _meet(chip: Chip, written: LocalTensor, read: LocalTensor) -> Bool:
-    if kit.same_place(written, read):
-        return E.TRUE
-    return E.not_(kit.places_apart(chip, kit.block(chip, written), kit.block(chip, read)))
-
-
-def _read_check(read: Use, predicate: Bool, exact: bool) -> Check:
-    role = words(read.touch.role)
-    name = function(read.operation)
-    return replace(
-        _written_before(role, name, read.span, adds=read.touch.writes),
-        predicate=predicate,
-        given=() if predicate is E.TRUE else (*read.within, *kit.nonempty(read.tensor.shape)),
-        values=((f"{role} address", read.tensor.address),),
-        exact=exact,
-        reason="" if exact else "in which iteration it was written is not known exactly",
-        path=read.path,
-        order=read.order,
-    )
-
-
-def _written_before(role: str, name: str, span: Span, adds: bool, spoiled: bool = False) -> Check:
-    """What a function reads in local memory was written; ``spoiled``: but not left as it was."""
-    message = f"{role} of `{name}` is read, but nothing has written there before"
-    if adds:
-        message = f"`{name}` adds to {role}, which nothing has written before"
-    if spoiled:
-        message += " since a function had it as its work tensor"
-    return Check(
-        predicate=E.FALSE,
-        span=span,
-        text=f"what {role} of `{name}` reads was written before",
-        message=message,
-        facts=("OKK-P08", "OKK-Q06") if adds else ("ADR-07",),
-        help=("local memory holds whatever was there before: load or compute it first",),
-    )
-
-
 def undefined_lanes(event: UndefinedLanes, chip: Chip) -> Iterator[Check]:
     """Something in a run of a kernel hangs on what nothing wrote."""
     operation, role = event.operation, event.role
     adds = any(touch.role == role and touch.writes for touch in operation.touches)
     span = kit.span_of(operation, role)
-    found = _written_before(words(role), function(operation), span, adds, event.spoiled)
+    found = written_before(words(role), function(operation), span, adds, event.spoiled)
     if event.partly:
-        text, message = _beyond(words(role), function(operation))
+        text, message = beyond(words(role), function(operation))
         found = replace(found, text=text, message=message)
     yield replace(found, notes=decides_note(span, event.use, event.why))
 
