@@ -18,7 +18,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from rules.tpu import kit
-from rules.tpu.recurring import Recurring, divisors, recurring_loops
+from rules.tpu.recurring import ENDS, Recurring, divisors, recurring_loops
 from rules.tpu.unrolled import by_loop, touches_at
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
@@ -37,12 +37,13 @@ _MOST: Final = 2 * MOST_TURNS * MOST_TURNS
 
 class Left(Struct, frozen=True):
     """Rounds that were left out: those of a loop from ``count`` on, in one round of those around;
-    they come again after so many ``turns``."""
+    they come again after so many ``turns``. ``some``: that there are any."""
 
     loop: Loop
     around: tuple[Expr, ...]
     count: int
     turns: int
+    some: Bool
 
 
 class Beginning(Struct, frozen=True):
@@ -58,6 +59,15 @@ class Beginning(Struct, frozen=True):
     rounds: dict[int, tuple[Expr, ...]]
     most: dict[int, tuple[Loop, int]]
     left: list[Left]
+
+    @property
+    def all(self) -> Bool:
+        """When all rounds of all loops are among them, or do what some do."""
+        loops = [loop for loop, _ in self.most.values()]
+        inner = {each.symbol for op in self.origins.values() for each in op.loops}
+        if any(symbol in inner for loop in loops for symbol in loop.trips.free()):
+            return E.FALSE
+        return E.and_(*(E.le(loop.trips, count) for loop, count in self.most.values()))
 
     def among(self, op: Operation) -> Bool:
         """When an operation is among them, with all that is done before."""
@@ -77,9 +87,9 @@ class Beginning(Struct, frozen=True):
             for other in self.origins.values()
         )
 
-    def turns(self) -> Iterator[tuple[Operation | None, Operation | None]]:
+    def turns(self) -> Iterator[tuple[Operation | None, Operation | None, Bool]]:
         """What is done in the last turn before some rounds are left out, and in the one before it;
-        None: there is nothing like it."""
+        None: there is nothing like it. And that some are left out."""
         done = {op.order: op for op in self.trace.operations}
         for left in self.left:
             depth = len(left.around)
@@ -92,7 +102,8 @@ class Beginning(Struct, frozen=True):
                 if 0 < age <= 2 * left.turns:
                     key = (id(self.origins[order]), age % left.turns, *at[depth + 1 :])
                     pair[age > left.turns][key] = done[order]
-            yield from ((pair[0].get(key), pair[1].get(key)) for key in pair[0] | pair[1])
+            for key in pair[0] | pair[1]:
+                yield pair[0].get(key), pair[1].get(key), left.some
 
 
 def beginning(trace: Trace, leaving: bool = False) -> Beginning | None:
@@ -105,7 +116,8 @@ def beginning(trace: Trace, leaving: bool = False) -> Beginning | None:
     ]
     turns = _turns(ops)
     again = recurring_loops(ops) if leaving else {}
-    for rounds in (2 * turns + 1, turns + 2, 3, 2):
+    most = 2 * turns + 1
+    for rounds in (most + ENDS, most, turns + 2, 3, 2) if leaving else (most, turns + 2, 3, 2):
         plans = {
             id(loop): _Plan(_count(loop, rounds), None)
             if id(loop) not in again
@@ -129,29 +141,34 @@ class _Plan(Struct, frozen=True):
 
     @property
     def most(self) -> int:
-        return self.count if self.again is None else self.count + self.again.last
+        again = self.again
+        return self.count + (0 if again is None else again.turns - 1 + again.last)
 
     @property
     def turns(self) -> int:
         return 1 if self.again is None else self.again.turns
 
-    def of(self, trips: Expr) -> tuple[list[tuple[Expr, Bool]], int | None]:
-        """The rounds to go through, and when each comes; after how many others are left out."""
+    def of(self, trips: Expr) -> tuple[list[tuple[Expr, tuple[Bool, ...]]], Bool]:
+        """The rounds to go through, with when each comes; when others are left out behind the
+        first ``count``.
+
+        What is left of a turn is done as in the first one that is left out.
+        """
         count, again = self.count, self.again
         if trips.is_const and trips.const <= self.most:
             count, again = trips.const, None
-        elif again is not None and trips.is_const:
-            count -= (count + again.last - trips.const) % again.turns
-        rounds = [(E.const(number), E.lt(number, trips)) for number in range(count)]
-        if (
-            again is None
-            or count < again.first + 2 * again.turns
-            or (again.turns > 1 and not trips.is_const)
-        ):
-            return rounds, None
+        first = tuple(E.lt(number, trips) for number in range(count))
+        rounds = [(E.const(number), first[: number + 1]) for number in range(count)]
+        if again is None:
+            return rounds, E.FALSE
+        left = trips - (count + again.last)
+        more: tuple[Bool, ...] = (*first, E.ge(left, 1))
+        for number in range(again.turns - 1):
+            more = (*more, E.gt(E.mod(left, again.turns), number))
+            rounds.append((E.const(count + number), more))
         for number in range(again.last, 0, -1):
-            rounds.append((trips - number, E.ge(trips - number, count)))
-        return rounds, count
+            rounds.append((trips - number, (*first, E.ge(trips - number, count))))
+        return rounds, E.ge(left, 1)
 
 
 def _turns(ops: Sequence[Operation]) -> int:
@@ -197,16 +214,13 @@ class _Walk(Struct):
                 continue
             trips, plan = put.expr(loop.trips), self.plans[id(loop)]
             rounds, left = plan.of(trips)
-            reached: tuple[Bool, ...] = ()
-            for index, comes in rounds:
-                reached = (*reached, comes)
-                if comes is E.FALSE:
-                    break
-                one = {**at, loop.symbol: index}
-                ended += self.through(group, depth + 1, one, (*facts, *ended, *reached))
-            if left is not None:
+            for index, reached in rounds:
+                if E.FALSE not in reached:
+                    one = {**at, loop.symbol: index}
+                    ended += self.through(group, depth + 1, one, (*facts, *ended, *reached))
+            if left is not E.FALSE:
                 around = tuple(put.expr(each.index) for each in group[0].loops[:depth])
-                self.left.append(Left(loop, around, left, plan.turns))
+                self.left.append(Left(loop, around, plan.count, plan.turns, left))
             elif E.le(trips, len(rounds)) is not E.TRUE:
                 self.most[id(loop)] = loop, len(rounds)
                 ended = (*ended, E.le(trips, len(rounds)))

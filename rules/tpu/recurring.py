@@ -24,7 +24,7 @@ from verifier.symbolic.trace import Operation
 from verifier.symbolic.values import RecordValue
 
 #: rounds at an end of a loop that may do otherwise than others
-_ENDS: Final = 2
+ENDS: Final = 2
 
 
 class Recurring(Struct, frozen=True):
@@ -37,8 +37,8 @@ class Recurring(Struct, frozen=True):
 
     @property
     def least(self) -> int:
-        """So many rounds show two turns, whichever is the last one."""
-        return self.first + 3 * self.turns - 1
+        """So many rounds show two turns."""
+        return self.first + 2 * self.turns
 
 
 def recurring_loops(operations: Sequence[Operation]) -> dict[int, Recurring]:
@@ -58,7 +58,7 @@ def _recurring(loop: Loop, operations: Sequence[Operation]) -> Recurring | None:
     if any(each.origin in E.OPEN for each in every):
         return None  # who knows what they are in each round
     turns = lcm(1, *(count for term in terms.values() for count in divisors(term, symbol)))
-    for last, first in product(range(_ENDS + 1), repeat=2) if turns <= MOST_TURNS else ():
+    for last, first in product(range(ENDS + 1), repeat=2) if turns <= MOST_TURNS else ():
         found = Recurring(first, turns, last)
         if _comes_again(loop, terms.values(), found):
             return found
@@ -124,4 +124,4 @@ def divisors(term: Expr | Bool, symbol: E.Sym) -> Iterator[int]:
                 yield from divisors(child, symbol)
 
 
-__all__ = ["Recurring", "divisors", "recurring_loops"]
+__all__ = ["ENDS", "Recurring", "divisors", "recurring_loops"]

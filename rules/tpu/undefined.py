@@ -65,11 +65,8 @@ def _in_rounds(trace: Trace, chip: Chip, unclear: list[Check]) -> Iterator[Check
         if check.span in asked and check.predicate is not E.TRUE:
             assert check.order is not None
             yield replace(check, order=rounds.origins[check.order].order)
-    operations = {op.order: op for op in rounds.origins.values()}
-    for check in unclear:
-        assert check.order is not None
-        among = rounds.among(operations[check.order])
-        yield replace(check, predicate=E.or_(check.predicate, among))
+    # what is read in the first rounds may be stored in any later one
+    yield from (replace(each, predicate=E.or_(each.predicate, rounds.all)) for each in unclear)
 
 
 def _leaves_lane(chip: Chip, use: Use) -> bool:
@@ -124,17 +121,17 @@ class _Reads:
     def come_again(self, rounds: Beginning) -> bool:
         """Whether the last turn before rounds that are left out leaves what the one before does."""
         return all(
-            one is not None and other is not None and self._leave_alike(one, other)
-            for one, other in rounds.turns()
+            one is not None and other is not None and self._leave_alike(one, other, where)
+            for one, other, where in rounds.turns()
         )
 
-    def _leave_alike(self, later: Operation, earlier: Operation) -> bool:
+    def _leave_alike(self, later: Operation, earlier: Operation, where: Bool) -> bool:
         if self.lost & {id(later), id(earlier)}:
             return False
         one, other = self.spoilt.get(id(later)), self.spoilt.get(id(earlier))
         if one is None or other is None:
             return one is other
-        known = Known((*self.demands, *later.path))
+        known = Known((*self.demands, *later.path, where))
         found = [_by_place(each, known) for each in (one, other)]
         pairs = ([each.get(span, E.TRUE) for each in found] for span in found[0] | found[1])
         return all(_implies(a, b) and _implies(b, a) for a, b in pairs)
