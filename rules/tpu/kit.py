@@ -371,16 +371,16 @@ def places_apart(chip: Chip, first: Block, second: Block) -> Bool:
 def apart(chip: Chip, first: LocalTensor, second: LocalTensor) -> tuple[Bool, tuple[Bool, ...]]:
     """When two local tensors share no byte (ADR-11), and the ranges of the symbols that it needs.
 
-    Places that do not meet settle it. Places that meet do share bytes if both tensors have a layout
-    without gaps, neither fits into the padding of the other, and both start in lane 0 or neither
-    goes round; else the statement is about one element of each: two elements with a common byte
-    refute it.
+    Places that do not meet settle it, and so does a first element that both have. Places that meet
+    do share bytes if both tensors have a layout without gaps, neither fits into the padding of the
+    other, and both start in lane 0 or neither goes round; else the statement is about one element
+    of each: two elements with a common byte refute it.
     """
     one, two = block(chip, first), block(chip, second)
     by_place = places_apart(chip, one, two)
     if by_place is E.TRUE:
         return E.TRUE, ()
-    meets = meet(chip, first, second)
+    meets = True if _begin_alike(first, second) else meet(chip, first, second)
     if meets is not None:
         return E.truth(not meets), ()
     sure: Bool = E.FALSE
@@ -398,6 +398,12 @@ def apart(chip: Chip, first: LocalTensor, second: LocalTensor) -> tuple[Bool, tu
         E.le(there.address + second.dtype.itemsize, here.address),
     )
     return E.or_(by_place, E.and_(E.not_(sure), different)), (*here.ranges, *there.ranges)
+
+
+def _begin_alike(first: LocalTensor, second: LocalTensor) -> bool:
+    """Whether two tensors have their first element in one place, as far as folding tells."""
+    filled = not any(nonempty(tensor.shape) for tensor in (first, second))
+    return filled and first.address is second.address and first.lane is second.lane
 
 
 def _too_long(tensor: LocalTensor, other: LocalTensor, place: Block) -> Bool:

@@ -12,6 +12,7 @@ from rules.tpu.covering import leaves_out
 from rules.tpu.flow import Use, uses
 from tests.tpu_rules.build import local, operation, trace
 from verifier.hardware.chips import CHIPS
+from verifier.symbolic import expr as E
 from verifier.symbolic.lanes import LocalTensor
 
 CHIP = CHIPS["bm1684"]
@@ -90,3 +91,9 @@ def test_images_and_channels_are_held(seed: int) -> None:
     for other in (beyond, after):
         if kit.block(CHIP, other).lane is not kit.block(CHIP, outer).lane:
             assert not kit.holds_all(CHIP, outer, other)
+
+
+def test_tensors_that_leave_their_lanes_share_the_element_that_both_begin_with() -> None:
+    lane = 18 * CHIP.local_bytes
+    one, other = local(lane, 1, 64, 65536, 32), local(lane, 1, 63, 65536, 32)
+    assert kit.apart(CHIP, one, other) == (E.FALSE, ())
