@@ -54,19 +54,22 @@ def general(job: Request, run: Run, again: Callable[[Request], Run]) -> General 
     for integers in (True, False):
         numbers = dict(_numbers(job.pinned, integers))
         pinned = {path: _freed(pin, path in numbers) for path, pin in job.pinned.items()}
-        found = again(replace(job, pinned=pinned, conditions=(), at_any_size=True, exactly=False))
-        if _follows_as_much(found, run):
+        found = again(
+            replace(
+                job,
+                pinned=pinned,
+                conditions=(),
+                at_any_size=True,
+                exactly=False,
+                at_most_unknown=run.trace.unknown,
+            )
+        )
+        fine = found.ended is None and not found.late and found.trace.completes
+        if fine and found.trace.unknown <= run.trace.unknown:
             # symbols are those of the run, which says how small they may be
             symbols = {_symbol(E.symbol(name)): E.const(put) for name, put in numbers.items()}
             return General(found.trace, symbols)
     return None
-
-
-def _follows_as_much(found: Run, run: Run) -> bool:
-    """Whether no more of the kernel is unknown, and it comes to its end."""
-    fine = found.ended is None and not found.late and found.trace.completes
-    unknown = [len(each.trace.ledger) + len(each.trace.unmodelled) for each in (found, run)]
-    return fine and unknown[0] <= unknown[1]
 
 
 def _numbers(pinned: Mapping[str, Pin], integers: bool) -> Iterator[tuple[str, int]]:

@@ -259,3 +259,8 @@ class Trace(Struct):
     completes: bool = True
     #: what is returned is not known: a value was not followed, or the run ended early
     opaque_return: bool = False
+
+    @property
+    def unknown(self) -> int:
+        """How much of the kernel is approximated or not followed at all."""
+        return len(self.ledger) + len(self.unmodelled)

@@ -87,6 +87,8 @@ class Request(Struct, frozen=True):
     exactly: bool = False
     #: what limits a size to a number, or to numbers below one, decides nothing
     at_any_size: bool = False
+    #: of how many things nothing may be known: a run is given up at the next one
+    at_most_unknown: int | None = None
     #: the ranks of tensors that are assumed where nothing settles them
     ranks: Mapping[str, int] = field(default_factory=dict)
 
@@ -197,6 +199,7 @@ def _entry(
     vm.grid_sizes = request.grid
     vm.exactly = request.exactly
     vm.at_any_size = request.at_any_size
+    vm.at_most_unknown = request.at_most_unknown
     return _Entry(vm, request)
 
 

@@ -79,6 +79,8 @@ class State(Numbering):
         self.exactly = False
         #: see :attr:`.entry.Request.at_any_size`
         self.at_any_size = False
+        #: see :attr:`.entry.Request.at_most_unknown`
+        self.at_most_unknown: int | None = None
         #: where loops stand in which only Python runs
         self.unrolled: set[Span] = set()
         self.base: dict[int, Box] = {}
@@ -311,6 +313,8 @@ class State(Numbering):
         self.at = span
         if self.steps > MAX_STEPS:
             raise AbortedRunError("the kernel is too long to interpret", span)
+        if self.at_most_unknown is not None and self.trace.unknown > self.at_most_unknown:
+            raise AbortedRunError("less is known of it than is asked for", span)
         self.in_time()
 
     def in_time(self) -> None:
