@@ -29,6 +29,8 @@ class Dialect(Protocol[M]):
     """What gives meaning to names of a kernel API, to device calls and to operators on tiles."""
 
     name: str
+    #: whether what the front end says of a statement hangs on where it is reached from
+    judges_statements: bool
 
     def root(self, dotted: str) -> object | None:
         """The value of an imported dotted name (``nki.language``), or None if it is not ours."""

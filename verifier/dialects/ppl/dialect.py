@@ -58,6 +58,7 @@ class PplDialect(PlainDialect):
     """:class:`verifier.symbolic.machine.Dialect` for ``ppl.language``."""
 
     name = "ppl"
+    judges_statements = True
 
     def __init__(self) -> None:
         #: calls of ``gtensor`` whose result has no name: as an argument they are no tensors yet

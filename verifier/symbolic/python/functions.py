@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 from verifier.source import ir
 from verifier.source.ir import Span
@@ -13,6 +14,7 @@ from verifier.symbolic.python.flow import Frame, Wait
 from verifier.symbolic.python.heap import UNBOUND, DictBox, Scope
 from verifier.symbolic.python.model import Function
 from verifier.symbolic.python.nesting import too_deep
+from verifier.symbolic.python.summaries import summaries_of
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import Opaque, Ref
 
@@ -71,7 +73,12 @@ def call_function(vm: VM, function: Function, call: Call) -> object:
         parent = function.closure.id if function.closure is not None else None
         scope = new_scope(vm, names_of(function.definition), parent, bound)
         return generators.of_function(vm, function, scope, call.span)
-    return run_body(vm, function, bound, call.span)
+    summaries = summaries_of(vm)
+    repeated = summaries.repeated(vm, function, bound)
+    if repeated is None:
+        return run_body(vm, function, bound, call.span)
+    body = partial(run_body, vm, function, bound, call.span)
+    return summaries.call(vm, function, repeated, body)
 
 
 def run_body(vm: VM, function: Function, bound: dict[str, object], span: Span) -> object:

@@ -211,6 +211,18 @@ class StateBox(Box):
         return replace(self, fields=dict(self.fields))
 
 
+class Reading(Struct):
+    """What is done with the boxes that are older than the ``first`` number: which were read."""
+
+    first: int
+    read: dict[int, Box] = msgspec.field(default_factory=dict)
+    wrote: bool = False
+
+    def note(self, number: int, box: Box) -> None:
+        if number < self.first:
+            self.read.setdefault(number, box)
+
+
 class Heap:
     """Boxes by number. ``base`` holds what module level created; it is never rolled back."""
 
@@ -219,11 +231,14 @@ class Heap:
         self.base = base if base is not None else {}
         self.ids = ids if ids is not None else itertools.count(1)
         self.owner = next(_owners)
+        #: where what is read and written is written down, also in forks
+        self.reading: Reading | None = None
 
     def fork(self) -> Heap:
         """A heap with the same contents; from now on neither sees the other's writes."""
         other = Heap(self.base, self.ids)
         other.boxes = dict(self.boxes)
+        other.reading = self.reading
         self.owner = next(_owners)
         return other
 
@@ -235,16 +250,26 @@ class Heap:
 
     def get(self, number: int) -> Box:
         box = self.boxes.get(number)
-        return self.base[number] if box is None else box
+        if box is None:
+            box = self.base[number]
+        if self.reading is not None:
+            self.reading.note(number, box)
+        return box
 
     def find(self, number: int) -> Box | None:
         """The box, None if this heap does not have it."""
         box = self.boxes.get(number)
-        return self.base.get(number) if box is None else box
+        if box is None:
+            box = self.base.get(number)
+        if self.reading is not None and box is not None:
+            self.reading.note(number, box)
+        return box
 
     def write(self, number: int) -> Box:
         """The box, private to this heap."""
         box = self.get(number)
+        if self.reading is not None and number < self.reading.first:
+            self.reading.wrote = True
         if box.owner != self.owner or number not in self.boxes:
             box = box.copy()
             box.owner = self.owner

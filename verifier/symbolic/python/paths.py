@@ -249,7 +249,22 @@ class Paths(State):
     def mark(self) -> Mark:
         """A point to go back to, with :meth:`back_to`."""
         t = self.trace
-        lengths = (
+        landed = tuple(len(landing.escapes) for landing in self.landings)
+        return Mark(
+            self.heap.fork(),
+            len(self._path),
+            self.order,
+            self._lengths(),
+            landed,
+            dict(self._names),
+            t.calls,
+            t.dies,
+        )
+
+    def _lengths(self) -> tuple[int, ...]:
+        """How much has been traced."""
+        t = self.trace
+        return (
             len(t.storages),
             len(t.operations),
             len(t.assumptions),
@@ -259,17 +274,13 @@ class Paths(State):
             len(t.survived),
             len(t.turns),
         )
+
+    def is_as_at(self, mark: Mark) -> bool:
+        """Whether nothing was traced since the mark, and no path has gone elsewhere."""
         landed = tuple(len(landing.escapes) for landing in self.landings)
-        return Mark(
-            self.heap.fork(),
-            len(self._path),
-            self.order,
-            lengths,
-            landed,
-            dict(self._names),
-            t.calls,
-            t.dies,
-        )
+        now = (len(self._path), self.order, self._lengths(), landed, self.trace.calls)
+        was = (mark.path, mark.order, mark.lengths, mark.landed, mark.calls)
+        return now == was and self.trace.dies == mark.dies
 
     def settle(self, mark: Mark) -> None:
         """What was traced since the mark stands: see :attr:`unsettled`."""

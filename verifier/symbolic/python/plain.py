@@ -31,6 +31,8 @@ def _nothing(body: Sequence[ir.Stmt]) -> None:
 class PlainDialect:
     """The hooks of a front end that runs kernels as Python."""
 
+    judges_statements = False
+
     def prepare(self, machine: VM, definition: ir.FunctionDef, module: Module) -> None:
         """Nothing to do."""
 

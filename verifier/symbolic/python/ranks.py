@@ -106,6 +106,8 @@ def told(vm: VM, value: Expr, span: Span) -> Expr:
     """A number that hangs on ranks, with those of this path: a loop over dimensions has as many
     trips as there are."""
     free = set(value.free())
+    if not free:
+        return value
     known: dict[Sym, Expr] = {}
     for p in list(vm.inputs.parameters.values()):
         symbol = vm.inputs.rank_symbol(p).as_atom()

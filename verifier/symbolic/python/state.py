@@ -96,8 +96,11 @@ class State(Numbering):
         self.landings: list[Landing] = []
         self.checks: list[HostCheck] = []
         self.steps = 0
+        #: questions whose answers hang on the inputs
+        self.questions = 0
         self._storages: dict[int, list[Storage]] = {}
         self._names: dict[str, int] = {}
+        self._texts: dict[Span, str] = {}
         self._facts: tuple[tuple[int, ...], tuple[Bool, ...]] | None = None
         #: sides of undecided branches that are being run
         self.forking = 0
@@ -189,6 +192,7 @@ class State(Numbering):
         if condition is E.FALSE:
             return False
         self.in_time()
+        self.questions += 1
         return self._decide(self.facts(), condition)
 
     def without_choices(self, value: Expr) -> Expr:
@@ -202,6 +206,7 @@ class State(Numbering):
 
     def decided(self, facts: tuple[Bool, ...], condition: Bool) -> bool | None:
         """Whether other facts than the path's settle a condition."""
+        self.questions += 1
         return self._decide(facts, condition)
 
     def assume(self, condition: Bool, text: str, span: Span, kind: AssumptionKind) -> None:
@@ -337,6 +342,11 @@ class State(Numbering):
 
     def text(self, span: Span) -> str:
         """The source text of a span, on one line."""
+        if span not in self._texts:
+            self._texts[span] = self._text(span)
+        return self._texts[span]
+
+    def _text(self, span: Span) -> str:
         try:
             module = self.project.module(Path(span.path))
         except SourceError:

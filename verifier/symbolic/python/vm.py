@@ -86,7 +86,7 @@ class VM(Operations):
         #: in which order modules run, and whether that can be seen
         self.program: Order | None = None
         self.ordered = False
-        #: what has been made once and is asked for again: enum classes, caches, by key
+        #: what has been made once and is asked for again, by key: enum classes, caches, calls
         self.memo: dict[object, object] = {}
         #: the exceptions that the running handlers handle, innermost last
         self.handled: list[Escape] = []
