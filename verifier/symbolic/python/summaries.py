@@ -86,7 +86,7 @@ class Summaries:
     def _recorded(self, vm: VM, function: Function, key: Key, run: Callable[[], object]) -> object:
         """The value of a call, which is written down if it comes out the same each time."""
         before = vm.mark()  # from now on, what is written to is copied
-        base, asked = len(vm.base), vm.questions
+        done = _done(vm)
         reading = vm.heap.reading = Reading(next(vm.heap.ids))
         heap, self._recording = vm.heap, True
         self._failed[function] += 1
@@ -95,7 +95,7 @@ class Summaries:
         finally:
             heap.reading = vm.heap.reading = None
             self._recording = False
-        quiet = (base, asked) == (len(vm.base), vm.questions) and not reading.wrote
+        quiet = done == _done(vm) and not reading.wrote
         made = _made(vm, value, reading.first) if quiet and vm.is_as_at(before) else None
         if made is not None:
             self._known[key] = Summary(reading.read, made, value)
@@ -106,6 +106,11 @@ class Summaries:
 def summaries_of(vm: VM) -> Summaries:
     """What is known of the calls of a run."""
     return cast(Summaries, vm.memo.setdefault(Summaries, Summaries()))
+
+
+def _done(vm: VM) -> tuple[object, ...]:
+    """What neither the heap nor the trace shows: modules, questions about inputs, launches."""
+    return len(vm.base), vm.questions, vm.done()
 
 
 def _key(function: Function, bound: Mapping[str, object]) -> Key | None:
