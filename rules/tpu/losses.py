@@ -1,8 +1,9 @@
 """Results of which nothing comes to what is stored.
 
 All operations are followed (:mod:`rules.tpu.steps`): those of a loop with one round, with two, and
-so on (:mod:`rules.tpu.rounds`), those of a run, or of a loop over a list, round by round as they
-are, and once more those of all loops in two rounds that may be any.
+so on (:mod:`rules.tpu.gone`), those of a run, or of a loop over a list, round by round as they
+are, and once more those of all loops in two rounds that may be any. Where parts of an input go is
+asked of the same steps (:mod:`rules.tpu.rounds`).
 These are faults:
 
 - nothing comes to a store of any result of a call, and nothing else reads them: where something
@@ -16,7 +17,11 @@ These are faults:
 - a sum, or whatever else goes on with what earlier rounds have left, is begun anew before anything
   has come of it, while something has of others of the same loop; or nothing comes of all that is
   added up in one place, while something does of the sums in others;
-- a part of an input comes to nothing, while the next one, or the one before, is taken twice;
+- of each of several sums that are made in one place, one after the other, something is taken once,
+  and one more part is added behind that;
+- a part of an input comes to nothing, while as many are taken as there are: others twice, say;
+- of what the rounds of a loop have loaded, all of it for what comes behind the loop, a part is
+  taken by nothing. (Not if another load brings it, too.)
 - what was loaded before a loop is replaced by one of its rounds before anything has read it. (Not
   where it may be meant for no rounds at all.)
 

@@ -116,7 +116,8 @@ declare(
     "for nothing: as a rule two statements are in the wrong order, or one names the wrong tensor. "
     "What reads the tensor then finds other data than was meant for it. So is what a round of a "
     "loop makes of data of its own if the next one overwrites it, and what comes to no store at "
-    "all. Constants, and doing the very same twice, are fine.",
+    "all, and what a pipeline leaves out because one of its stages takes another buffer, or other "
+    "rounds, than the stage before. Constants, and doing the very same twice, are fine.",
     ("ADR-11",),
     lost_results,
     elementwise("pl.tiu.fmul(b, a, 2.0)\npl.tiu.zero(b)"),
