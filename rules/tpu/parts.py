@@ -10,8 +10,8 @@ that all parts go alike:
 - each of them goes through the same calls;
 - what was made of one is stored like what was made of those before.
 
-What is read otherwise than it was written is not followed,
-nor what is made of very many parts: nothing is said of that.
+What is read otherwise than it was written is not followed, nor what is made of very many parts:
+nothing is said of that.
 """
 
 from __future__ import annotations
