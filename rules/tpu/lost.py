@@ -41,8 +41,6 @@ def lost_in_run(event: Stretch, chip: Chip) -> Iterator[Check]:
 def _lost(trace: Trace, chip: Chip, *, run: bool = False) -> Iterator[Check]:
     """``run``: the trace is one of a run."""
     operations, results = flow.in_order(trace), Results(trace, chip)
-    if not any(map(_stores, operations)):  # that is told of the kernel
-        return
     # (an operand may be loaded for calls that do not use it, as a bias; what takes something that
     # was never written instead is told)
     idle = any(map(kit.leaves_out, operations)) or not all(map(results.means, results.table.writes))
@@ -53,9 +51,11 @@ def _lost(trace: Trace, chip: Chip, *, run: bool = False) -> Iterator[Check]:
         if kit.loaded(write.operation) is not None and (idle or _once_more(write, results.table))
     }
     stores = {id(op) for op in operations if _is_seen(op)}
-    places = LocalSteps(chip, results.demands, stores)
-    demands = results.demands
-    yield from lost(Asked(operations, places, stores, made.keys(), _Words(), demands, spare, run))
+    # (that nothing is stored at all is told of the kernel)
+    judged = made.keys() if any(map(_stores, operations)) else ()
+    places, demands = LocalSteps(chip, results.demands, stores), results.demands
+    asked = Asked(operations, places, stores, set(judged), _Words(), demands, spare, run)
+    yield from lost(asked)
 
 
 def _once_more(write: Use, table: flow.Uses) -> bool:

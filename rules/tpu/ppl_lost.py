@@ -33,13 +33,13 @@ def lost_in_run(event: Followed, chip: Chip) -> Iterator[Check]:
 
 def _lost(trace: Trace, *, run: bool = False) -> Iterator[Check]:
     """``run``: the trace is one of a run."""
+    operations = sorted(trace.operations, key=lambda op: op.order)
     stores = _stores(trace)
-    if stores:  # else that is told of the kernel
-        operations = sorted(trace.operations, key=lambda op: op.order)
-        judged = {id(op) for op in operations if is_device(op) and op.reads and op.writes}
-        demands = [item.condition for item in trace.assumptions]
-        places = ViewSteps(trace, stores)
-        yield from lost(Asked(operations, places, stores, judged, _Words(), demands, run=run))
+    # (that nothing is stored at all is told of the kernel)
+    judged = {id(op) for op in operations if is_device(op) and op.reads and op.writes and stores}
+    demands = [item.condition for item in trace.assumptions]
+    places = ViewSteps(trace, stores)
+    yield from lost(Asked(operations, places, stores, judged, _Words(), demands, run=run))
 
 
 def _stores(trace: Trace) -> set[int]:
