@@ -13,6 +13,7 @@ from verifier.engine.generally import General
 from verifier.engine.instances import EachTrip
 from verifier.hardware.catalogue import Hardware
 from verifier.rulebase import On, Rule
+from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.checks import Check
 from verifier.symbolic.expr import Bool, Expr, Sym
@@ -94,11 +95,18 @@ def _each(
                 yield _obligation(rule, check, (), (), last + 1)
 
 
-def _of_all(rule: Rule, target: Hardware, trace: Trace, general: General | None) -> Iterable[Check]:
-    """What a rule demands of a whole kernel."""
-    if general is None:
-        return rulebase.run(rule, target, trace)
-    return map(general.at_the_numbers, rulebase.run(rule, target, general.trace))
+def _of_all(rule: Rule, target: Hardware, trace: Trace, general: General | None) -> Iterator[Check]:
+    """What a rule demands of a whole kernel.
+
+    What it says at all sizes goes before what it says at those that are given, of the same place;
+    where sizes choose the size of a tile, it may have nothing to say but at these.
+    """
+    said: set[Span] = set()
+    if general is not None:
+        for check in rulebase.run(rule, target, general.trace):
+            said.add(check.span)
+            yield general.at_the_numbers(check)
+    yield from (check for check in rulebase.run(rule, target, trace) if check.span not in said)
 
 
 def _of_parts(run: Run, target: Hardware, chosen: Sequence[Rule]) -> Iterator[Obligation]:
