@@ -64,6 +64,7 @@ def general(job: Request, run: Run, again: Callable[[Request], Run]) -> General 
                 at_most_unknown=run.trace.unknown,
             )
         )
+        # (what is told at the end may come on top of what a run is given up for)
         fine = found.ended is None and not found.late and found.trace.completes
         if fine and found.trace.unknown <= run.trace.unknown:
             # symbols are those of the run, which says how small they may be

@@ -105,7 +105,10 @@ class Summaries:
 
 def summaries_of(vm: VM) -> Summaries:
     """What is known of the calls of a run."""
-    return cast(Summaries, vm.memo.setdefault(Summaries, Summaries()))
+    found = vm.memo.get(Summaries)
+    if found is None:  # it is asked for at each call
+        found = vm.memo[Summaries] = Summaries()
+    return cast(Summaries, found)
 
 
 def _done(vm: VM) -> tuple[object, ...]:
