@@ -192,11 +192,15 @@ def test_a_second_interrupt(kernels: Path) -> None:
         assert alone(process.pid)
 
 
-def test_a_signal_that_python_would_drop() -> None:
-    """An exception in a destructor is printed and forgotten; a signal's comes again."""
+@pytest.mark.parametrize("busy", [0.0, 0.2], ids=["at rest", "on a busy machine"])
+def test_a_signal_that_python_would_drop(busy: float) -> None:
+    """An exception in a destructor is printed and forgotten; a signal's comes again, also where it
+    would come while the first one is still being dropped."""
     script = (
-        "import os, signal, time\n"
+        "import os, signal, threading, time\n"
         "from verifier.cli import signals\n"
+        "start = threading.Thread.start\n"
+        f"threading.Thread.start = lambda thread: (start(thread), time.sleep({busy}))\n"
         "signals.listen()\n"
         "class Thing:\n"
         "    def __del__(self):\n"
@@ -204,7 +208,7 @@ def test_a_signal_that_python_would_drop() -> None:
         "        time.sleep(1)\n"
         "try:\n"
         "    Thing()\n"
-        "    time.sleep(60)\n"
+        "    time.sleep(20)\n"
         "    print('lost')\n"
         "except BaseException as error:\n"
         "    print(type(error).__name__)\n"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from sys import UnraisableHookArgs
 
-_PAUSE = 0.01  # seconds until a lost exception is tried again
+_PAUSE = 0.01  # seconds until a lost exception is tried again, and again
 _SAME = 0.5  # seconds in which further signals say the same as the first
 
 _ENDING = tuple(getattr(signal, name) for name in ("SIGHUP", "SIGTERM") if hasattr(signal, name))
@@ -54,10 +54,14 @@ def listen() -> None:
             signal.signal(number, _end)
 
 
-def _end(number: int, _: FrameType | None) -> None:
+def _end(number: int, frame: FrameType | None) -> None:
     now = time.monotonic()
     if _arrived and now - _raised[-1] < _SAME:
         return  # the first one is on its way out, and must get there
+    while frame is not None:
+        if frame.f_code is _again.__code__:
+            return  # it would be dropped for good; it is sent until it arrives
+        frame = frame.f_back
     error = KeyboardInterrupt() if number == signal.SIGINT else Ended(number)
     _arrived.append(error)
     _raised.append(now)
@@ -79,19 +83,20 @@ def _again(lost: UnraisableHookArgs) -> None:
 
         _raised.append(-_SAME)  # it has gone nowhere
         number = error.number if isinstance(error, Ended) else int(signal.SIGINT)
-        timer = threading.Timer(_PAUSE, _send, (number,))
-        timer.daemon = True
-        timer.start()
+        threading.Thread(target=_send, args=(number,), daemon=True).start()
     else:
         sys.__unraisablehook__(lost)
 
 
 def _send(number: int) -> None:
+    """Send a signal to the main thread until it has become an exception there."""
     import _thread
     import threading
 
     main = threading.main_thread().ident
-    if hasattr(signal, "pthread_kill") and main is not None:
-        signal.pthread_kill(main, number)  # wakes it, if it sleeps
-    else:
-        _thread.interrupt_main(signal.Signals(number))
+    while _raised[-1] < 0:
+        time.sleep(_PAUSE)
+        if hasattr(signal, "pthread_kill") and main is not None:
+            signal.pthread_kill(main, number)  # wakes it, if it sleeps
+        else:
+            _thread.interrupt_main(signal.Signals(number))
