@@ -161,3 +161,33 @@ def test_what_stands_before_a_division_holds_where_it_divides(tmp_path: Path) ->
     path.write_text(text.replace("src=x)", "src=x[0 : R + P, :])"), encoding="utf-8")
     result = analyze_file(FileRequest(path=str(path), roots=(str(tmp_path),)))
     assert [d.verdict for d in result.diagnostics if d.rule == "slice-bounds"] == ["always"]
+
+
+MISSING = """
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+try:
+    from elsewhere.memory import Manager
+except ImportError:
+    Manager = None
+
+
+@nki.jit
+def k(x, t):
+    rows, columns = x.shape
+    tile = nl.ndarray((rows, columns // t), dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=tile, src=x[:, 0 : columns // t])
+    assert Manager is not None, "the library is missing"
+"""
+
+
+def test_where_nothing_is_admitted_as_far_as_it_is_followed_nothing_is_meant(
+    tmp_path: Path,
+) -> None:
+    """Behind an import that nobody follows an assertion fails: it says nothing of sizes."""
+    path = tmp_path / "k.py"
+    path.write_text(MISSING, encoding="utf-8")
+    found = analyze_file(FileRequest(str(path))).diagnostics
+    assert {d.severity for d in found if d.verdict != "unknown"} == {"warning"}
