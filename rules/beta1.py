@@ -267,6 +267,11 @@ TWINS: Final[Mapping[str, tuple[Twin, ...]]] = {
             _kernel(_UPDATED, annotation=": nt.mutable_tensor", result="out, x"),
         ),
         _twin(
+            "B26",
+            _kernel(_UPDATED, annotation=": nt.tensor", result="out, x"),
+            _kernel(_UPDATED, annotation=": nt.tensor[nt.mutable]", result="out, x"),
+        ),
+        _twin(
             "E20",
             _kernel(_UPDATED, annotation=": nt.mutable_tensor", result="None"),
             _kernel(_UPDATED, annotation=": nt.mutable_tensor", result="x, out"),

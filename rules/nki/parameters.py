@@ -117,9 +117,9 @@ register(
         summary="a parameter that is written is declared so, and returned",
         reason=(
             "The parameters of a kernel are read-only in Beta 1: one that is annotated as "
-            "`nt.mutable_tensor` is an output as well, and outputs are what the kernel returns. A "
-            "kernel that returns nothing and declares nothing is of the older form, in which "
-            "outputs were parameters: that is a note."
+            "`nt.mutable_tensor`, or `nt.tensor[nt.mutable]`, is an output as well, and outputs "
+            "are what the kernel returns. A kernel that returns nothing and declares nothing is of "
+            "the older form, in which outputs were parameters: that is a note."
         ),
         facts=("B26", "E09", "E20"),
         on=On.TRACE,

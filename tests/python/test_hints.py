@@ -78,6 +78,20 @@ def test_the_surest_comes_first() -> None:
     assert hints(text)["x"].ranks == (3, 4, 5, 2)
 
 
+@pytest.mark.parametrize(
+    ("annotation", "expected"),
+    [
+        ("nt.tensor[nt.mutable]", ()),
+        ("'tensor[mutable]'", ()),
+        ("nt.tensor[nl.float32]", ()),
+        ("nt.mutable_tensor[72, 40]", (2,)),
+        ("nt.tensor[sizes.rows, 40]", (2,)),
+    ],
+)
+def test_what_is_no_size_says_nothing(annotation: str, expected: tuple[int, ...]) -> None:
+    assert hints(f"def kernel(x: {annotation}): pass")["x"].ranks == expected
+
+
 def test_what_a_function_of_the_project_shows() -> None:
     text = """
         def rows(tile, rank=3):

@@ -34,6 +34,7 @@ from verifier.report import model as report
 from verifier.source.ir import Span
 from verifier.symbolic.memory.events import Ended, Lived, Returned, UndefinedRead, Updated
 from verifier.symbolic.python.pins import argument_path, item_path
+from verifier.symbolic.python.shapetexts import updated
 from verifier.symbolic.tensors import StorageKind
 
 #: characters of what a kernel raises that are shown
@@ -324,7 +325,7 @@ def _updated(
     for memory, operation in machine.updated.items():
         annotation = known[memory.name].annotation if memory.name in known else ""
         said = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")
-        declared, is_result = "mutable_tensor" in said, id(memory) in results
+        declared, is_result = updated(said), id(memory) in results
         found = Updated(memory.storage, operation, span, declared, is_result, bool(returned))
         machine.meet(found)
 

@@ -77,7 +77,7 @@ class Api:
         value = machine.dialect.api_subscript(
             machine, self.tilelint_api, inward(machine, index), span
         )
-        return outward(machine, value)
+        return _api(value) if isinstance(value, ApiRef) else outward(machine, value)
 
     def __or__(self, other: Any) -> Any:
         return self
@@ -104,6 +104,13 @@ def spoken(ref: ApiRef) -> str:
 _apis: dict[ApiRef, Api] = {}
 
 
+def _api(ref: ApiRef) -> Api:
+    found = _apis.get(ref)
+    if found is None:
+        found = _apis[ref] = Api(ref)
+    return found
+
+
 def look_up(owner: ApiRef, name: str) -> Any:
     """``owner.name`` as kernels see it.
 
@@ -118,10 +125,7 @@ def look_up(owner: ApiRef, name: str) -> Any:
     if value is None:
         raise AttributeError(f"{spoken(owner)} has no `{name}`")
     if isinstance(value, ApiRef):
-        found = _apis.get(value)
-        if found is None:
-            found = _apis[value] = Api(value)
-        return found
+        return _api(value)
     key = (owner, name, machine.hardware.name)
     if key not in _values:
         _values[key] = outward(machine, value)

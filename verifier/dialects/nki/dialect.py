@@ -40,11 +40,13 @@ from verifier.symbolic.dialect import GridAxis
 from verifier.symbolic.expr import Bool
 from verifier.symbolic.instruction import Instruction, Trait
 from verifier.symbolic.machine import Arg, Call, Machine
+from verifier.symbolic.python import modules
 from verifier.symbolic.python.inputs import Parameter
 from verifier.symbolic.python.kind import Kind
 from verifier.symbolic.python.machine import DeviceMachine
 from verifier.symbolic.python.model import Class, Function
 from verifier.symbolic.python.plain import PlainDialect
+from verifier.symbolic.python.shapetexts import updated
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.tensors import LoopKind, View
 from verifier.symbolic.trace import Block, LedgerKind
@@ -71,6 +73,8 @@ def _to_be_written(
     return Call(tuple(given), {}, call.span, call.text)
 
 
+#: the annotation of a parameter that a Beta 1 kernel updates
+_UPDATED: Final = "typing.mutable_tensor"
 #: where what decides is known; whether it is an index array
 _KNOWN: Final = {False: "is known on the device alone", True: "has one value for each element"}
 
@@ -195,7 +199,11 @@ class NkiDialect(PlainDialect):
 
     def parameter(self, machine: VM, p: Parameter, annotation: ir.Expr | None) -> object | None:
         """Beta 1 updates parameters that are annotated so (NKI-B26)."""
-        if "mutable_tensor" in p.annotation:
+        said = updated(p.annotation)
+        if isinstance(annotation, ir.Name) and not said:
+            meant = modules.global_value(machine, machine.frame.module, annotation.id)
+            said = isinstance(meant, ApiRef) and meant.name == _UPDATED
+        if said:
             machine.trace.mutable.add(p.name)
         return None
 
@@ -314,6 +322,8 @@ class NkiDialect(PlainDialect):
 
     def api_subscript(self, machine: Machine, api: ApiRef, index: object, span: Span) -> object:
         """``nl.mgrid[...]``; other names (``nt.tensor[...]``) are annotations."""
+        if isinstance(index, ApiRef) and index.name == "typing.mutable":
+            return ApiRef(_UPDATED, api.generation)
         if api.name != "language.mgrid":
             return Opaque(f"{api.name}[...]", harmless=True)
         signature_of(machine, "language.arange", Call((), {}, span, "nl.mgrid"))

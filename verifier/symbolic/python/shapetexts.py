@@ -1,4 +1,4 @@
-"""Shapes of parameters as people write them: in annotations, docstrings and comments."""
+"""What people write of parameters: shapes in annotations, docstrings and comments; updates."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from verifier.hardware import dtypes as dt
 from verifier.source import ir
 
 #: dimensions that a tensor may have
@@ -21,6 +22,13 @@ _SHAPE: Final = re.compile(
 )
 #: ``bf16[K, M]``, ``[B, S, H]``
 _SIZES: Final = re.compile(r"\w*\[\s*([\w*+/.-]+(?:\s*,\s*[\w*+/.-]+)*)\s*,?\s*\]")
+#: ``nt.mutable_tensor``, ``nt.tensor[nt.mutable]``
+_UPDATED: Final = re.compile(r"\bmutable(_tensor)?\b")
+
+
+def updated(annotation: str) -> bool:
+    """Whether an annotation says that a kernel writes into the tensor that it is given."""
+    return _UPDATED.search(annotation) is not None
 
 
 def written(text: str) -> Iterator[tuple[str, int]]:
@@ -45,12 +53,16 @@ def annotated(node: ir.Expr | None) -> int | None:
     """``nt.tensor[128, 512]``, ``"bf16[K, M]"``, ``Float[Tensor, "b s h"]``."""
     if isinstance(node, ir.Const) and isinstance(node.value, str):
         found = _SIZES.fullmatch(node.value.strip())
-        return _counted(found.group(1).split(",")) if found is not None else None
+        if found is None or updated(node.value):
+            return None
+        return _counted(found.group(1).split(","))
     if not isinstance(node, ir.Subscript):
         return None
-    if isinstance(node.value, ir.Attribute) and node.value.attr in ("tensor", "mutable_tensor"):
-        return len(node.index.elements) if isinstance(node.index, ir.TupleExpr) else 1
     parts = node.index.elements if isinstance(node.index, ir.TupleExpr) else ()
+    if isinstance(node.value, ir.Attribute) and node.value.attr in ("tensor", "mutable_tensor"):
+        named = [part.attr for part in parts or (node.index,) if isinstance(part, ir.Attribute)]
+        beside = any(updated(name) or dt.canonical(name) is not None for name in named)
+        return None if beside else len(parts) or 1
     last = parts[1].value if len(parts) == 2 and isinstance(parts[1], ir.Const) else None
     return _counted(last.split()) if isinstance(last, str) else None
 
