@@ -22,7 +22,7 @@ from verifier.source.ir import Span
 from verifier.symbolic.effects import ALWAYS, Call, Footprint, When
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.roles import In, Role, Since, StartLanes
-from verifier.symbolic.tensors import DType, Operand
+from verifier.symbolic.tensors import DType, Operand, View
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,13 +295,26 @@ class Reader(Protocol):
     def as_dtype(self, value: object, span: Span) -> DType | None: ...
 
 
+class Along(Struct, frozen=True):
+    """An axis of an operand, and which one of the result it becomes; None: it is summed over."""
+
+    view: View
+    axis: int
+    result: int | None
+
+
 class Made(Struct, frozen=True):
-    """What a call returns; on NeuronCores the partition axis first. ``layout``: on TPUs."""
+    """What a call returns; on NeuronCores the partition axis first. ``layout``: on TPUs.
+
+    ``along``: what becomes of the axes of the operands where these are not the result's, one by
+    one; of axes that are not listed it is not known.
+    """
 
     shape: tuple[Expr, ...]
     dtype: DType
     buffer: Buffer = Buffer.SBUF
     layout: str = ""
+    along: tuple[Along, ...] | None = None
 
 
 class Result(Protocol):

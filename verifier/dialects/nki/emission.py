@@ -240,6 +240,10 @@ def _returned(
         kind=StorageKind.RESULT,
         partition_axis=0,
     )
+    if isinstance(mask, IndexMask) and described.along is not None:
+        mask = views.mask_along(machine, mask, described.along, len(described.shape))
+        if mask is None:
+            machine.approximate(LedgerKind.OPAQUE, _UNCLEAR, span)
     if mask is not None:
         result.storage.mark(Mark.MASKED, mask)
     if Trait.SUMS in instruction.traits:

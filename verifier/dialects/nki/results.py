@@ -16,7 +16,7 @@ from verifier.hardware.targets import CORE_PARTITIONS
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
-from verifier.symbolic.instruction import Made, Reader
+from verifier.symbolic.instruction import Along, Made, Reader
 from verifier.symbolic.tensors import DType, Operand, View
 from verifier.symbolic.values import Enumerator, IndexTensor, ParDim
 
@@ -258,7 +258,8 @@ class Sum(Struct, frozen=True):
             deep = stationary.rank > 2
             rows = math.prod(stationary.shape[2:], start=E.const(1)) if deep else rows
             columns = moving.shape[2:] if moving.rank > 2 else columns
-        return Made((rows, *columns), DType.named("float32"), Buffer.PSUM)
+        along = () if name is not None else _of_product(stationary, moving, 1)
+        return Made((rows, *columns), DType.named("float32"), Buffer.PSUM, along=along)
 
 
 class Product(Struct, frozen=True):
@@ -268,9 +269,26 @@ class Product(Struct, frozen=True):
         x, y = _view(operands, "x"), _view(operands, "y")
         if x is None or y is None:
             return None
-        rows = x.free if is_true(reader, operands.get("transpose_x")) else x.partitions
+        turned = is_true(reader, operands.get("transpose_x"))
+        rows = x.free if turned else x.partitions
         columns = y.shape[1:] if y.rank > 1 else (E.const(1),)
-        return Made((rows, *columns), DType.named("float32"), Buffer.PSUM)
+        along = _of_product(x, y, 1 if turned else 0)
+        return Made((rows, *columns), DType.named("float32"), Buffer.PSUM, along=along)
+
+
+def _of_product(first: View, second: View, rows: int) -> tuple[Along, ...]:
+    """What becomes of the axes of two factors; ``rows``: the axis of the first one that stays."""
+    columns = (Along(second, axis, axis) for axis in range(1, second.rank))
+    if first.rank != 2:
+        return (Along(second, 0, None), *columns)
+    kept, summed = Along(first, rows, 0), Along(first, 1 - rows, None)
+    return (kept, summed, Along(second, 0, None), *columns)
+
+
+def _of_turned(view: View) -> tuple[Along, ...]:
+    """What becomes of the axes of what is transposed: free ones are made one."""
+    partitions = Along(view, 0, 1)
+    return (partitions, Along(view, 1, 0)) if view.rank == 2 else (partitions,)
 
 
 class Turned(Struct, frozen=True):
@@ -284,7 +302,8 @@ class Turned(Struct, frozen=True):
         if view is None:
             return None
         dtype = asked_dtype(reader, operands) or view.dtype
-        return Made((view.free, view.partitions), dtype, self.buffer)
+        shape = (view.free, view.partitions)
+        return Made(shape, dtype, self.buffer, along=_of_turned(view))
 
 
 class TurnedByEngine(Struct, frozen=True):
@@ -300,8 +319,9 @@ class TurnedByEngine(Struct, frozen=True):
         own = view.dtype
         if psum and not reader.target.has(Capability.EXACT_TRANSPOSE):
             own = DType.named("float32")
-        buffer = Buffer.PSUM if psum else Buffer.SBUF
-        return Made((view.free, view.partitions), asked_dtype(reader, operands) or own, buffer)
+        shape, buffer = (view.free, view.partitions), Buffer.PSUM if psum else Buffer.SBUF
+        dtype = asked_dtype(reader, operands) or own
+        return Made(shape, dtype, buffer, along=_of_turned(view))
 
 
 class Shaped(Struct, frozen=True):
