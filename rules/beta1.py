@@ -153,6 +153,21 @@ tiles = nl.ndarray((2, nl.par_dim(96), 40), dtype=x.dtype, buffer=nl.sbuf)
 for k in nl.affine_range(2):
     tiles[k] = nl.load(x)
 """
+_LATER_BLOCKS: Final = """\
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def second(x):
+    assert x.shape == (96, 40) and x.dtype == nl.float32
+    out = nl.ndarray((96, 40), dtype=x.dtype, buffer=nl.shared_hbm)
+    tiles = nl.ndarray(($, 40), dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=tiles[1], src=x)
+    nisa.dma_copy(dst=out, src=tiles[1])
+    return out
+"""
 _FLAT: Final = """
 tiles = nl.ndarray((nl.par_dim(96), 2, 40), dtype=x.dtype, buffer=nl.sbuf)
 for k in nl.affine_range(2):
@@ -339,6 +354,13 @@ TWINS: Final[Mapping[str, tuple[Twin, ...]]] = {
             "E18",
             _kernel(f"{_BLOCKS}nl.store(out, tiles[1])"),
             _kernel(f"{_FLAT}nl.store(out, tiles[:, 1])"),
+        ),
+        Twin(
+            "P03",
+            _LATER_BLOCKS.replace("$", "2, nl.par_dim(96)"),
+            _LATER_BLOCKS.replace("$", "nl.par_dim(96), 2").replace("tiles[1]", "tiles[:, 1]"),
+            "0.2",
+            "trn2",
         ),
     ),
     "beta1-scope": (

@@ -109,9 +109,10 @@ def doubled(x):
     assert x.shape == (64, 320)
     assert x.dtype == nl.float32
     out = nl.ndarray((64, 320), dtype=x.dtype, buffer=nl.shared_hbm)
--    rows = nl.ndarray((nl.par_dim(64), 320), dtype=x.dtype, buffer=nl.sbuf)
-+    rows = nl.ndarray((64, 320), dtype=x.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=rows, src=x)
+    rows = nl.ndarray((64, 320), dtype=x.dtype, buffer=nl.sbuf)
+-    each = nl.arange(64)
++    each = nl.ds(0, 64)
+    nisa.dma_copy(dst=rows, src=x[each, 0:320])
     twice = nl.ndarray((64, 320), dtype=x.dtype, buffer=nl.sbuf)
     nisa.tensor_tensor(dst=twice, data1=rows, data2=rows, op=nl.add)
     nisa.dma_copy(dst=out, src=twice)
@@ -125,11 +126,11 @@ register(
         family="api",
         summary="a name of the NKI API exists in this API generation",
         reason=(
-            "Beta 1's index arrays, `par_dim`, `nki.compiler` and most of its `nki.language` "
-            "functions are gone from the `nki` namespace; part of the functions came back in 0.3 "
-            "in another form, `tensor_copy_dynamic_src` and `neuronxcc.nki` itself ended with 0.4. "
-            "A name used before the generation that introduced it fails in the same way, be it a "
-            "method of tensors."
+            "Beta 1's index arrays, `nki.compiler` and most of its `nki.language` functions are "
+            "gone from the `nki` namespace, and from 0.3 on `par_dim`; part of the functions came "
+            "back in 0.3 in another form, `tensor_copy_dynamic_src` and `neuronxcc.nki` itself "
+            "ended with 0.4. A name used before the generation that introduced it fails in the "
+            "same way, be it a method of tensors."
         ),
         facts=(
             "L22",

@@ -16,6 +16,7 @@ from verifier.dialects.nki import (
 from verifier.dialects.nki.generation import Use
 
 NEW = "import nki\nimport nki.language as nl\nimport nki.isa as nisa\n"
+BARE = "@nki.jit\ndef k(x):\n"
 REDUCED = "nisa.tensor_scalar_reduce(dst=u, data=t, op0=nl.multiply, operand0=2.0, reduce_op=nl.add"
 
 
@@ -62,6 +63,13 @@ REDUCED = "nisa.tensor_scalar_reduce(dst=u, data=t, op0=nl.multiply, operand0=2.
         (NEW + "nisa.tensor_scalar_reduce(u, t, nl.multiply, 2.0, nl.add, *more)\n", "0.3"),
         (NEW + "nisa.tensor_copy(dst=a)\n", "0.3"),
         (NEW + "nl.arange(3)\n", "0.3"),
+        (NEW + "t = nl.ndarray((nl.par_dim(96), 40), dtype=d, buffer=nl.sbuf)\n", "0.2"),
+        # a fragment: what instructions return has operators in Beta 1 alone
+        (BARE + " s = nl.zeros((8, 9), d)\n s += nl.matmul(a, b)\n", "beta1"),
+        (BARE + " s = nl.load(x) * 2.0\n", "beta1"),
+        (BARE + " t = nl.load(x)\n u = 1.0 - t\n", "beta1"),
+        (BARE + " n = x.shape[0] * 2\n t = nl.load(x[0:n])\n", "0.3"),
+        (BARE + " p = nl.program_id(0) * 2\n t = nl.load(x[p])\n", "0.3"),
         (NEW + "import neuronxcc.nki\nnl.arange(3)\nnl.load(x, mask=m)\n", "beta1"),
         (NEW + "import neuronxcc.nki\nnisa.nc_matmul(dst=a, stationary=b, moving=c)\n", "0.3"),
     ],

@@ -27,6 +27,8 @@ class Generation(Struct, frozen=True, kw_only=True):
     hbm_returned: bool = False
     #: a kernel states the shapes of the tensors that it is given, and sees nothing else of them
     states_inputs: bool = False
+    #: dimensions before the partitions were blocks for a time, each a tile of its own
+    had_blocks: bool = False
     #: an input that a kernel writes is declared to be updated, and returned
     declares_updates: bool = False
     #: a tensor is there within the block that makes it

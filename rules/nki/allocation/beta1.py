@@ -151,7 +151,7 @@ def _block_dimension(trace: Trace, target: Target) -> Iterator[Check]:
             f"`{name}` has blocks before its partitions, which SDK 2.25 and newer reject",
             ("P03", "L76", "E18"),
             "make the blocks a free dimension, or a Python list of tiles",
-            severity="note",
+            severity="note" if trace.generation.had_blocks else "error",
         )
 
 
@@ -184,7 +184,8 @@ register(
         reason=(
             "Up to SDK 2.24 dimensions before `nl.par_dim` were blocks, each a tile of its own. "
             "The compiler warns of them from 2.24 on and rejects them from 2.25 on, and which "
-            "SDK a kernel of Beta 1 is compiled with it does not say: this is a note."
+            "SDK a kernel of Beta 1 is compiled with it does not say: this is a note. NKI 0.2, "
+            "which still has `nl.par_dim`, is of SDK 2.27: an error."
         ),
         facts=("P03", "L76", "E18"),
         on=On.TRACE,

@@ -151,22 +151,23 @@ def _features(tree: ast.AST, package: str, known: Imported) -> Features:
 
 def _members(function: ast.FunctionDef, aliases: Mapping[str, str]) -> set[str]:
     """What a function asks of its tensors: what the API made, and what a kernel is given."""
-    asked = [n for n in nodes.walk(function) if isinstance(n, ast.Attribute)]
+    every = nodes.walk(function)
+    found = {"+"} if _computes_with_tiles(every, aliases) else set()
+    asked = [n for n in every if isinstance(n, ast.Attribute)]
     asked = [n for n in asked if n.attr in names.MEMBERS or n.attr == "reshape"]
     if not asked:
-        return set()
+        return found
     tensors: set[str] = set()
     for decorator in function.decorator_list:
         made = decorator.func if isinstance(decorator, ast.Call) else decorator
         if canonical(made, aliases) == "jit":
             tensors |= {each.arg for each in (*function.args.args, *function.args.kwonlyargs)}
-    calls = {id(n.func): n for n in nodes.walk(function) if isinstance(n, ast.Call)}
-    for node in nodes.walk(function):
+    calls = {id(n.func): n for n in every if isinstance(n, ast.Call)}
+    for node in every:
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
             name = canonical(node.value.func, aliases) or ""
             if name.startswith(("language.", "isa.")):
                 tensors |= {t.id for t in node.targets if isinstance(t, ast.Name)}
-    found: set[str] = set()
     for node in asked:
         owner = _viewed(node.value)
         if not isinstance(owner, ast.Name) or owner.id not in tensors:
@@ -176,6 +177,32 @@ def _members(function: ast.FunctionDef, aliases: Mapping[str, str]) -> set[str]:
         if call is not None:
             found |= {f"{node.attr}.{k.arg}" for k in call.keywords}
     return found & names.MEMBERS.keys()
+
+
+def _computes_with_tiles(every: Sequence[ast.AST], aliases: Mapping[str, str]) -> bool:
+    """Whether an operator of Python's is given what an instruction returns: ``s += nl.load(x)``."""
+    operands = [side for node in every for side in _sides(node)]
+    if not operands:
+        return False
+
+    def is_tile(node: ast.AST) -> bool:
+        name = canonical(node.func, aliases) if isinstance(node, ast.Call) else None
+        return name is not None and isa.find(name) is not None
+
+    tiles = {
+        target.id
+        for node in every
+        if isinstance(node, ast.Assign) and is_tile(node.value)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    return any(is_tile(n) or (isinstance(n, ast.Name) and n.id in tiles) for n in operands)
+
+
+def _sides(node: ast.AST) -> tuple[ast.expr, ...]:
+    if isinstance(node, ast.AugAssign):
+        return node.target, node.value
+    return (node.left, node.right) if isinstance(node, ast.BinOp) else ()
 
 
 def _viewed(node: ast.expr) -> ast.expr:

@@ -201,6 +201,7 @@ MEMBERS: Final[Mapping[str, tuple[str, str]]] = {
     ),
     "reshape.new_shape": ("", "0.5"),
     "depends_on": ("0.6", ""),  # of instructions (NKI-M138)
+    "+": ("", "0.2"),  # the arithmetic of Python (NKI-L55)
 }
 
 

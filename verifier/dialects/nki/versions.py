@@ -28,6 +28,7 @@ def _generation(name: str) -> Generation:
         name=name,
         earlier=GENERATIONS[: GENERATIONS.index(name)],
         hbm_returned=before_0_3,  # NKI-B18, NKI-M060
+        had_blocks=beta1,  # NKI-L76: SDK 2.25 ended them
         declares_updates=beta1,  # NKI-B26
         looks_at_uses=beta1,  # NKI-P02: a rank that does not do is told where it is indexed
         scoped=beta1,  # NKI-B21, NKI-E25

@@ -146,7 +146,7 @@ SIGNATURES: Final[Mapping[str, Mapping[str, str | None]]] = {
     },
     "language.par_dim": {
         "beta1": "size*",
-        "0.2": None,
+        "0.3": None,
     },
     "language.program_id": {
         "beta1": "axis*",
