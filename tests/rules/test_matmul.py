@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from verifier.symbolic import expr as E
+from verifier.symbolic.tensors import StorageKind
 from verifier.symbolic.trace import Operation
 from verifier.symbolic.values import Enumerator
 
@@ -187,3 +188,20 @@ def test_bank_crossing_symbolic() -> None:
     banks = storage(64, 4096, buffer="psum")
     call = matmul(n=512, dst=tile(64, 512, of=banks, start=(0, index * 512)))
     assert verdict("psum-bank-crossing", call) is E.TRUE
+
+
+@pytest.mark.parametrize(
+    ("generation", "kind", "severity"),
+    [
+        ("beta1", StorageKind.RESULT, "note"),
+        ("beta1", StorageKind.ALLOC, None),
+        ("0.3", StorageKind.ALLOC, None),
+    ],
+)
+def test_what_a_call_returned_is_copied_to_where_a_product_reads_it(
+    generation: str, kind: StorageKind, severity: str | None
+) -> None:
+    turned = storage(128, 64, dtype="bfloat16", buffer="psum", kind=kind)
+    call = matmul(stationary=tile(128, 64, of=turned), api=generation)
+    (found,) = [c for c in checks("matmul-operand-buffers", call) if c.predicate is E.FALSE]
+    assert found.severity == severity

@@ -10,11 +10,12 @@ from rules.nki.matmul.calls import transposes
 from rules.nki.samples import variants
 from verifier.hardware import dtypes as dt
 from verifier.hardware.capabilities import Capability
+from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
 from verifier.rulebase import On, Rule
 from verifier.symbolic import expr as E
 from verifier.symbolic.checks import Check
-from verifier.symbolic.tensors import DType
+from verifier.symbolic.tensors import DType, StorageKind
 from verifier.symbolic.trace import Operation
 
 
@@ -31,8 +32,18 @@ def _buffers(op: Operation, target: Target) -> Iterator[Check]:
             message = f"the Tensor Engine cannot read {role} from {place}"
             way = "nisa.dma_copy" if view.buffer.off_chip else "nisa.tensor_copy"
             help = f"copy it to an SBUF tile first, with {way}"
+        # where a call returns its result, the compiler copies it on for the next one
+        returned = view.buffer is Buffer.PSUM and view.storage.kind is StorageKind.RESULT
+        copied = role != "dst" and returned and op.generation.fits_tiles
         found = kit.buffer_check(
-            op, role, view, memories.buffers, message, *memories.facts, help=(help,)
+            op,
+            role,
+            view,
+            memories.buffers,
+            message,
+            *memories.facts,
+            help=(help,),
+            severity="note" if copied else None,
         )
         if found is not None:
             yield found
@@ -73,7 +84,8 @@ register(
         reason=(
             "The Tensor Engine's input ports lead to SBUF and its output port to PSUM, where a "
             "read-add-write unit accumulates. There is no path from HBM or PSUM into the array, "
-            "and none from the array to SBUF."
+            "and none from the array to SBUF. What a call of Beta 1 returns in PSUM its compiler "
+            "copies to SBUF for the next one: that is a note."
         ),
         facts=("MMU01", "BUF01", "MMX02", "BUF02"),
         on=On.OPERATION,
