@@ -17,7 +17,7 @@ from verifier.hardware.targets import Target
 from verifier.rulebase import Monitor, On, Replayed, Rule, Shown, Whose, register
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
-from verifier.symbolic.checks import Check, Note
+from verifier.symbolic.checks import Cause, Check, LeftOut, Note
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.memory.events import Reached
 from verifier.symbolic.memory.index import Access, Uses, accumulation, index
@@ -32,6 +32,7 @@ class _Gap(Struct, frozen=True):
     place: Expr
     what: str
     given: tuple[Bool, ...] = ()
+    by: Cause | None = None
 
 
 def skipped_parts(trace: Trace, target: Target) -> Iterable[Check]:
@@ -150,14 +151,14 @@ def _gaps(
         yield _Gap(E.const(0), "the first of them is")
     behind = extent - last - 1 if last is not None else E.const(0)
     if ends and behind.is_const and 0 < behind.const <= most:
-        yield _Gap(extent - 1, "the last of them is")
+        yield _Gap(extent - 1, "the last of them is", by=Cause.ENDS)
     runs = tuple(E.ge(each.trips, 1) for each in flat.loops)
     for loop in walking:
         inner = [each for each in walking if _is_inside(each, loop, flat.loops)]
         judged = loop in adding or any(each in adding for each in inner)
         together = _together(coord, inner, width) if judged else 0
         if 0 < together < abs(coord.coefficient(loop.symbol)):
-            yield _Gap(first + together, "what lies between its steps is", runs)
+            yield _Gap(first + together, "what lies between its steps is", runs, Cause.EACH_ROUND)
 
 
 def _hangs_on_others(loop: Loop, coord: Expr, loops: Sequence[Loop]) -> bool:
@@ -240,6 +241,7 @@ def _missing(
         reason="" if exact else f"the reads of `{name}` are too irregular to add up",
         path=read.path,
         order=read.order,
+        left_out=None if gap.by is None else LeftOut(subject(uses.storage, dimension), gap.by),
     )
 
 

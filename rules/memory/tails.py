@@ -19,7 +19,7 @@ from verifier.hardware.targets import Target
 from verifier.rulebase import Monitor, On, Replayed, Rule, Shown, Whose, register
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
-from verifier.symbolic.checks import Check, Note
+from verifier.symbolic.checks import Cause, Check, LeftOut, Note
 from verifier.symbolic.expr import TRUE, Bool, Div, Expr
 from verifier.symbolic.memory.events import Reached
 from verifier.symbolic.memory.index import Access, Index, Uses, index
@@ -223,6 +223,7 @@ def _read_to_the_end(
         ),
         # a dimension of another shape is none of the tensor's own
         subject=subject(storage, None if reshaped else dimension),
+        left_out=LeftOut(subject(storage, dimension), Cause.ROUNDING),
     )
 
 

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from verifier.engine import admission, analyze_file, precondition, watchdog
-from verifier.engine.verdicts import Discharger, Verdict
+from verifier.engine.gathering import Verdict
+from verifier.engine.verdicts import Discharger
 from verifier.engine.watchdog import Clock, Share
 from verifier.report.model import FileRequest, FileResult, KernelReport
 from verifier.symbolic.python.flow import AbortedRunError

@@ -8,8 +8,8 @@ from msgspec import Struct
 
 from verifier import rulebase
 from verifier.engine import obligations, unknowns
+from verifier.engine.gathering import Verdict, VerdictKind
 from verifier.engine.instances import EachTrip
-from verifier.engine.verdicts import Verdict, VerdictKind
 from verifier.report import model as report
 from verifier.solver.query import Query, Tier
 from verifier.solver.solver import Solver

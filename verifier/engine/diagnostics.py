@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, Literal
 
 from verifier.dialects.registry import cited
-from verifier.engine.verdicts import Verdict, VerdictKind
+from verifier.engine.gathering import Verdict, VerdictKind
 from verifier.engine.wording import in_own_names, own_names
 from verifier.report import model as report
 from verifier.report.details import AGAIN, POSSIBLE

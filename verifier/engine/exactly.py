@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from verifier.engine.verdicts import Verdict, VerdictKind
+from verifier.engine.gathering import Verdict, VerdictKind
 from verifier.rulebase import Rule
 from verifier.source.ir import Span
 from verifier.symbolic.instruction import Trait

@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from verifier.dialects.nki import renames
-from verifier.engine.verdicts import Verdict
+from verifier.engine.gathering import Verdict
 from verifier.report import model as report
 from verifier.source import ir
 from verifier.source.project import Module, Project

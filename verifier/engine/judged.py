@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from verifier.engine.verdicts import Verdict, VerdictKind
+from verifier.engine.gathering import Verdict, VerdictKind
 from verifier.report import model as report
 
 

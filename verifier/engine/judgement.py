@@ -17,9 +17,10 @@ from verifier.engine import admission, diagnostics, exactly, judged, obligations
 from verifier.engine.asserting import Assertions
 from verifier.engine.case import Case, Unit
 from verifier.engine.fixes import Fixer
+from verifier.engine.gathering import Verdict, VerdictKind, told
 from verifier.engine.memo import Outcome
 from verifier.engine.tiles import tiles
-from verifier.engine.verdicts import Discharger, Verdict, VerdictKind, told
+from verifier.engine.verdicts import Discharger
 from verifier.engine.watchdog import Clock, Share
 from verifier.engine.wording import in_own_names, own_names
 from verifier.engine.wrapping import width

@@ -26,7 +26,7 @@ from verifier.engine.conditions import (
 )
 from verifier.engine.evaluable import in_order, is_met
 from verifier.engine.forms import conjuncts
-from verifier.engine.verdicts import Verdict, VerdictKind
+from verifier.engine.gathering import Verdict, VerdictKind
 from verifier.engine.wording import in_own_names, own_names, worded
 from verifier.report import model as report
 from verifier.report.spans import span_of

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import IntEnum
 from typing import TypedDict
 
 from msgspec import Struct
@@ -26,6 +27,29 @@ class Subject(Struct, frozen=True):
     given: str = ""
     made: Span | None = None
     dimension: int | None = None
+
+
+class Cause(IntEnum):
+    """What a part of a tensor is left out by, the nearest to the fault first.
+
+    Each round of a loop that leaves a part of its own step out leaves out the end of the last one,
+    and one that drops the rest of a dimension does not come to its last index.
+    """
+
+    EACH_ROUND = 0
+    ROUNDING = 1
+    ENDS = 2
+
+
+class LeftOut(Struct, frozen=True):
+    """That a part of a dimension of a tensor is left out.
+
+    One fault leaves out one part, whichever rules see it: of those that always do, the nearest to
+    its cause is told.
+    """
+
+    of: Subject
+    by: Cause
 
 
 class Check(Struct, frozen=True):
@@ -68,6 +92,8 @@ class Check(Struct, frozen=True):
     follows: tuple[Span, ...] = ()
     #: what a run and the replay know it again by
     subject: Subject | None = None
+    #: the part of a tensor that its violation leaves out
+    left_out: LeftOut | None = None
 
 
 class Details(TypedDict, total=False):
