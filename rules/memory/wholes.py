@@ -50,24 +50,64 @@ class Filling(Struct, frozen=True):
     symbol: Sym
     up: bool = False
 
+    @property
+    def chosen(self) -> bool:
+        """Whether the size says how large its tiles are: there is no one size for their number."""
+        return any(self.symbol in division.den.free() for division in self._levels())
+
+    def _levels(self) -> Iterator[Div]:
+        division: Div | None = self.quotient
+        while division is not None:
+            yield division
+            _, division = _within_dividend(division, self.symbol)
+
     def size(self, tiles: Expr, put: E.Substitution) -> Expr | None:
         """The symbol's value for which the quotient is ``tiles``, other symbols as in ``put``."""
-        division: Div | None = self.quotient
+        return self._filled(tiles, put, {each.den: put.expr(each.den) for each in self._levels()})
+
+    def _filled(self, tiles: Expr, put: E.Substitution, steps: Mapping[Expr, Expr]) -> Expr | None:
         value: Expr | None = tiles
-        while division is not None and value is not None:
-            factor, inner = _within_dividend(division, self.symbol)
-            part = E.from_atom(self.symbol if inner is None else inner)
-            rest, step = put.expr(division.num - factor * part), put.expr(division.den)
-            added = E.const(0) if self.up and _is_remainder(rest, step) else rest
-            value = quotient(step * value - added, E.const(factor))
-            division = inner
+        for division in self._levels():
+            if value is not None:
+                factor, inner = _within_dividend(division, self.symbol)
+                part = E.from_atom(self.symbol if inner is None else inner)
+                rest, step = put.expr(division.num - factor * part), steps[division.den]
+                added = E.const(0) if self.up and _is_remainder(rest, step) else rest
+                value = quotient(step * value - added, E.const(factor))
         return value
+
+    def sizes(self, tiles: int, put: E.Substitution) -> Iterator[Expr]:
+        """The sizes that so many tiles fill: one for each size of a tile that they choose."""
+        steps = {each.den: put.expr(each.den) for each in self._levels()}
+        looked: list[dict[Expr, Expr]] = []
+        for number in _turns(steps.values()) if self.chosen else (0,):
+            chosen = self._chosen(steps, E.const(number))
+            if chosen in looked or not all(step.is_const for step in chosen.values()):
+                continue
+            looked.append(chosen)
+            size = self._filled(E.const(tiles), put, chosen)
+            if size is not None and size.is_const and self._chosen(steps, size) == chosen:
+                yield size
+
+    def _chosen(self, steps: Mapping[Expr, Expr], size: Expr) -> dict[Expr, Expr]:
+        """The sizes of tiles that a size chooses."""
+        put = E.Substitution({self.symbol: size})
+        return {den: put.expr(step) for den, step in steps.items()}
+
+
+def _turns(terms: Iterable[Expr]) -> list[int]:
+    """Numbers about which terms may change what they are: those that stand in them."""
+    parts = [part for term in terms for part in E.walk(term) if isinstance(part, Expr)]
+    said = {abs(number) for part in parts for number in (part.const, *dict(part.terms).values())}
+    return [
+        near for number in sorted(said)[:_LOOKED_AT] for near in (number - 1, number, number + 1)
+    ]
 
 
 def _within_dividend(division: Div, symbol: Sym) -> tuple[int, Div | None]:
     """How often a symbol stands in a dividend, or else a quotient of it, alone; 0: it does not."""
     parts = [atom for atom in division.num.atoms() if atom is symbol or _is_of(atom, symbol)]
-    if len(parts) != 1 or symbol in division.den.free():
+    if len(parts) != 1:
         return 0, None
     (part,) = parts
     factor = division.num.coefficient(part)
@@ -246,6 +286,8 @@ class Along:
 
     def read_to_the_end(self, filling: Filling) -> Bool:
         """Whether the last index is read where the tiles fill the dimension, any number of them."""
+        if filling.chosen:
+            return TRUE if self._shown(filling, last=True) else FALSE
         tiles = E.symbol("whole tiles", 1)
         size = filling.size(tiles, self.pinned)
         if size is None:
@@ -332,16 +374,20 @@ class Along:
         free = {*formula.free(), *self.extent.free(), *filling.quotient.num.free()}
         free |= {*filling.quotient.den.free()} - {symbol, filling.symbol}
         values = {s: E.const(_within(s, other)) for s in free - {symbol, filling.symbol}}
-        put = E.Substitution({**values})
-        size = filling.size(E.const(tiles), put)
-        if size is None or not size.is_const or size.const != _within(filling.symbol, size.const):
-            return None
-        put = E.Substitution({**values, filling.symbol: size})
-        extent, formula = put.expr(self.extent), put.bool(formula)
-        if not extent.is_const or extent.const < 1:
-            return None
-        looked = range(extent.const - 1, extent.const - 2 if last else -1, -1)
-        return all(_holds(formula, symbol, index) for index in _spread(looked))
+        found = None
+        for size in filling.sizes(tiles, E.Substitution(values)):
+            put = E.Substitution({**values, filling.symbol: size})
+            extent = put.expr(self.extent)
+            if size.const != _within(filling.symbol, size.const):
+                continue
+            if not extent.is_const or extent.const < 1:
+                continue
+            looked = range(extent.const - 1, extent.const - 2 if last else -1, -1)
+            there = put.bool(formula)
+            found = all(_holds(there, symbol, index) for index in _spread(looked))
+            if not found:
+                return False
+        return found
 
 
 def _holds(formula: Bool, symbol: Sym, value: int) -> bool:
