@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from rules.memory import examples
 from rules.memory.formulas import numbers_of
-from rules.memory.wholes import Along, leaves_a_part, line, walks
+from rules.memory.wholes import Along, leaves_a_part, line, quotients, walks
 from rules.memory.words import highest, lowest, subject
 from verifier.hardware.targets import Target
 from verifier.rulebase import Monitor, On, Replayed, Rule, Shown, Whose, register
@@ -38,7 +38,8 @@ class _Gap(Struct, frozen=True):
 def skipped_parts(trace: Trace, target: Target) -> Iterable[Check]:
     """One check per read of an input and gap that the loop around it leaves there.
 
-    Where a kernel itself says how much there is: else it may be given more than it means to use.
+    Where a kernel itself says how much there is: else it may be given more than it means to use,
+    unless it goes through as many blocks as there are, and reads most of each.
     Only of loops whose iterations write to one and the same place, as sums do: what goes to places
     of its own each time is a copy of a part, and may be meant. Nor is a part that begins or ends
     where a parameter says, or more than a step of the loop away from the beginning or end.
@@ -70,10 +71,9 @@ def unread_parts(
         if not frame or not alike or uses.writes:
             continue
         for dimension, extent in enumerate(frame):
-            if not stated(uses, extent):
-                continue
             along = Along([line(read, dimension) for read in uses.reads], extent, sizes)
-            yield from _along(uses, dimension, along, adds_up, goes_on)
+            known = stated(uses, extent)
+            yield from _along(uses, dimension, along, adds_up, goes_on, known)
 
 
 def _is_stated(trace: Trace, uses: Uses, extent: Expr) -> bool:
@@ -92,15 +92,17 @@ def _along(
     along: Along,
     adds_up: Callable[[Loop], bool],
     goes_on: Callable[[Loop], bool],
+    stated: bool,
 ) -> Iterator[Check]:
     told: set[tuple[object, ...]] = set()
     for read, flat in zip(uses.reads, along.lines, strict=True):
         walking = walks(flat)
         adding = [loop for loop in walking if adds_up(loop)]
         extent = E.Substitution(along.numbers).expr(along.extent)
-        between = _gaps(flat, walking, adding, extent) if adding else ()
+        gaps = _gaps if stated else _gaps_of_all
+        between = gaps(flat, walking, adding, extent) if adding else ()
         found = [(gap, adding[0]) for gap in between]
-        for loop in filter(goes_on, filter(adds_up, read.loops)):
+        for loop in filter(goes_on, filter(adds_up, read.loops)) if stated else ():
             found += ((gap, loop) for gap in _standing(read, flat, loop, along.extent))
         for gap, loop in found:
             key = (gap.place, *map(id, read.path))
@@ -152,13 +154,48 @@ def _gaps(
     behind = extent - last - 1 if last is not None else E.const(0)
     if ends and behind.is_const and 0 < behind.const <= most:
         yield _Gap(extent - 1, "the last of them is", by=Cause.ENDS)
-    runs = tuple(E.ge(each.trips, 1) for each in flat.loops)
+    for _, together in _partly(flat, walking, adding):
+        yield _gap_between(flat, first + together)
+
+
+def _gaps_of_all(
+    flat: Access, walking: Sequence[Loop], adding: Sequence[Loop], extent: Expr
+) -> Iterator[_Gap]:
+    """What is left of each block where there are as many rounds as a size that may be any has.
+
+    All that is known then is that each block is meant. What takes samples of them leaves out as
+    much as it reads, or more; and what leaves out the beginning of each leaves out a margin.
+    """
+    (coord,) = flat.view.coords
+    for loop, together in _partly(flat, walking, adding):
+        step = abs(coord.coefficient(loop.symbol))
+        counts = (each for each in quotients([loop.trips]) if each.den is E.const(step))
+        every = any(not set(extent.free()).isdisjoint(each.num.free()) for each in counts)
+        if (
+            every
+            and 2 * together > step
+            and lowest(coord, flat.loops, flat.view.axes) is E.const(0)
+        ):
+            yield _gap_between(flat, E.const(together))
+
+
+def _partly(
+    flat: Access, walking: Sequence[Loop], adding: Sequence[Loop]
+) -> Iterator[tuple[Loop, int]]:
+    """The loops whose rounds read less than a step of theirs, and how much."""
+    (coord,) = flat.view.coords
+    width = _width(flat)
     for loop in walking:
         inner = [each for each in walking if _is_inside(each, loop, flat.loops)]
         judged = loop in adding or any(each in adding for each in inner)
         together = _together(coord, inner, width) if judged else 0
         if 0 < together < abs(coord.coefficient(loop.symbol)):
-            yield _Gap(first + together, "what lies between its steps is", runs, Cause.EACH_ROUND)
+            yield loop, together
+
+
+def _gap_between(flat: Access, place: Expr) -> _Gap:
+    runs = tuple(E.ge(each.trips, 1) for each in flat.loops)
+    return _Gap(place, "what lies between its steps is", runs, Cause.EACH_ROUND)
 
 
 def _hangs_on_others(loop: Loop, coord: Expr, loops: Sequence[Loop]) -> bool:
@@ -278,8 +315,9 @@ register(
         reason=(
             "A sum that begins with the second block, ends before the last one or takes every "
             "other block is complete and wrong. Loops that copy a part to places of its own are "
-            "not judged, nor what begins or ends where a parameter says, nor inputs of which "
-            "neither the kernel nor its contract says how large they are."
+            "not judged, nor what begins or ends where a parameter says. Of inputs of which "
+            "neither the kernel nor its contract says how large they are, only what each of as "
+            "many rounds as there are blocks leaves of its own is: less than it reads."
         ),
         facts=("NKI-X11",),
         on=On.TRACE,

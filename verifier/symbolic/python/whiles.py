@@ -93,6 +93,9 @@ class _While:
             exits += vm.outside() > before
             if exits >= UNDECIDED:  # ways out that the facts do not decide, trip after trip
                 vm.back_to(mark)
+                if self._closed(mark):
+                    return
+                vm.back_to(mark)
                 self.test(HostUse.ENTRY)
                 self.trip()  # there is a first one, before all that is unknown
                 self._anyhow()
@@ -194,16 +197,20 @@ class _While:
         return ends[0]
 
     def _closed(self, mark: Mark) -> bool:
-        """Run the loop if its condition bounds the number of trips; False: it was not run."""
+        """Run the loop if its condition, and those under which it is left, bound the number of
+        trips; False: it was not run."""
         vm = self.vm
-        count = E.fresh("iterations", 0)
+        count, trips = E.fresh("iterations", 0), None
         ledger = len(vm.trace.ledger)
         vm.unsettled.append(mark)
         try:
-            held, leaves = self._repeat(count)
-            followed = len(vm.trace.ledger) == ledger and not leaves and bool(held)
-            trips = bounded(vm, held[-1].index, held[-1].test, None) if followed else None
-            if followed and trips is None:
+            held, leaves, stays = self._repeat(count)
+            followed = len(vm.trace.ledger) == ledger and bool(held)
+            if followed:
+                test = E.and_(held[-1].test, stays) if leaves else held[-1].test
+                newest = count if leaves else None
+                trips = bounded(vm, held[-1].index, test, None, older_than=newest)
+            if followed and not leaves and trips is None:
                 text = f"the rounds of the loop in line {self.stmt.span.line}"
                 last = held[-1]
                 self.first = first_not(
@@ -217,8 +224,17 @@ class _While:
             return False
         vm.back_to(mark)
         self._repeat(trips)
-        self.test()  # false now, but it may do something
+        if leaves:
+            self._left()
+        else:
+            self.test()  # false now, but it may do something
         return True
+
+    def _left(self) -> None:
+        """The trip that leaves the loop, unless the condition ends it."""
+        vm, body = self.vm, self.stmt.body
+        last = lambda: leaving(vm, lambda: vm.exec(body), self.stmt.span)  # noqa: E731
+        vm.fork(self.test(), last, lambda: None)
 
     def _up_to(self, first: First) -> None:
         """The trips before the first one that there is not."""
@@ -245,10 +261,10 @@ class _While:
         self.vm.narrow(ended)
         return ended
 
-    def _repeat(self, count: Expr) -> tuple[list[_Held], bool]:
+    def _repeat(self, count: Expr) -> tuple[list[_Held], bool, Bool]:
         """Run ``count`` trips that come to their ends.
 
-        What held when a trip started; and whether some trip may leave the loop.
+        What held when a trip started; whether some trip may leave the loop, and when it does not.
         """
         vm = self.vm
         symbol = vm.loop_symbol("iteration")
@@ -268,7 +284,7 @@ class _While:
         generic = GenericLoop(vm, loop, nothing, body, self.names, None, whole=True)
         generic.run()
         self.carried = tuple(generic.carried.values())
-        return held, generic.leaves
+        return held, generic.leaves, generic.stays
 
     def _anyhow(self) -> None:
         """Any number of trips; then the condition does not hold, or a trip leaves the loop."""
@@ -281,7 +297,7 @@ class _While:
             [repr(count)],
         )
         known = _newest()
-        held, leaves = self._repeat(count)
+        held, leaves, _ = self._repeat(count)
         for index, test in ((each.index, each.test) for each in held[-1:]):
             if any(symbol.id > known and symbol is not index for symbol in test.free()):
                 continue  # what a trip alone knows is another unknown in each
@@ -289,11 +305,9 @@ class _While:
                 there = E.Substitution({index: place}).bool(test)
                 vm.narrow(E.implies(E.ge(count, 1), there))
         if leaves:
-            body = self.stmt.body
-            last = lambda: leaving(vm, lambda: vm.exec(body), self.stmt.span)  # noqa: E731
-            vm.fork(self.test(), last, lambda: None)
-            return
-        self._over()
+            self._left()
+        else:
+            self._over()
 
 
 def _newest() -> int:
