@@ -167,16 +167,13 @@ def _gaps_of_all(
     much as it reads, or more; and what leaves out the beginning of each leaves out a margin.
     """
     (coord,) = flat.view.coords
+    first = lowest(coord, flat.loops, flat.view.axes)
     for loop, together in _partly(flat, walking, adding):
         step = abs(coord.coefficient(loop.symbol))
         counts = (each for each in quotients([loop.trips]) if each.den is E.const(step))
         every = any(not set(extent.free()).isdisjoint(each.num.free()) for each in counts)
-        if (
-            every
-            and 2 * together > step
-            and lowest(coord, flat.loops, flat.view.axes) is E.const(0)
-        ):
-            yield _gap_between(flat, E.const(together))
+        if first is not None and every and 2 * together > step and E.mod(first, step) is E.const(0):
+            yield _gap_between(flat, first + together)
 
 
 def _partly(

@@ -152,9 +152,8 @@ def fillings(read: Access, extent: Expr) -> list[Filling]:
     for division in _quotients(_terms(read)):
         for symbol in extent.free():
             if _fills(division, symbol):
-                for up in (False, True) if _rounds_up(division, symbol) else (False,):
-                    key = (division.id, symbol.id, up)
-                    found.setdefault(key, Filling(division, symbol, up))
+                up = _rounds_up(division, symbol)
+                found.setdefault((division.id, symbol.id, up), Filling(division, symbol, up))
     return list(found.values())
 
 
