@@ -6,21 +6,40 @@ import contextlib
 from collections.abc import Callable, Iterator
 from typing import Final
 
+from msgspec.structs import replace
+
 from verifier.source import ir
 from verifier.source.ir import Span
 from verifier.source.scopes import names_of
+from verifier.symbolic import expr as E
 from verifier.symbolic.python import binding, generators, handlers
-from verifier.symbolic.python.flow import Frame
+from verifier.symbolic.python.flow import Ended, Frame
 from verifier.symbolic.python.heap import DictBox, Item, ListBox, Scope, SetBox
 from verifier.symbolic.python.kinds.sources import iterator_of
 from verifier.symbolic.python.kinds.states import state_of
+from verifier.symbolic.python.loops import trips_of
 from verifier.symbolic.python.model import GeneratorExpression
 from verifier.symbolic.python.suspended import Thrown
+from verifier.symbolic.python.trips import bounded
 from verifier.symbolic.python.vm import VM
+from verifier.symbolic.tensors import Loop, LoopKind
 from verifier.symbolic.values import Range, Ref
 
 #: what can be run through, and not be changed
 _IMMUTABLE: Final = (tuple, str, bytes, Range)
+#: what conditions are made of that only compare
+_PLAIN: Final = (
+    ir.Name,
+    ir.Const,
+    ir.Attribute,
+    ir.Subscript,
+    ir.Compare,
+    ir.BoolOp,
+    ir.UnaryOp,
+    ir.BinOp,
+)
+#: operators that have a value for all integers
+_ALWAYS: Final = ("+", "-", "*")
 _BOXES: Final = {
     ir.ComprehensionKind.LIST: ListBox,
     ir.ComprehensionKind.SET: SetBox,
@@ -120,10 +139,16 @@ def _level(
     vm: VM, node: ir.Comprehension, depth: int, iterable: object, add: Callable[[], None]
 ) -> None:
     generator = node.generators[depth]
+    first = _the_first(vm, generator, iterable)
 
     def body(item: object) -> None:
         binding.assign(vm, generator.target, item, generator.span)
-        _filtered(vm, generator.conditions, lambda: inner())
+        if first is None:
+            _filtered(vm, generator.conditions, lambda: inner())
+            return
+        for condition in generator.conditions:  # it holds, and may not have a value all the same
+            vm.truth(vm.eval(condition), condition.span)
+        inner()
 
     def inner() -> None:
         if depth + 1 == len(node.generators):
@@ -132,7 +157,45 @@ def _level(
             following = vm.eval(node.generators[depth + 1].iterable)
             _level(vm, node, depth + 1, following, add)
 
-    vm.iterate(iterable, body, generator.span)
+    vm.iterate(iterable if first is None else first, body, generator.span)
+
+
+def _the_first(vm: VM, generator: ir.Generator, iterable: object) -> Range | None:
+    """The items of a range that conditions leave, if these are the first of them and no others.
+
+    None: that is not known, or the range is a number of items, which are told apart.
+    """
+    if not isinstance(iterable, Range) or not generator.conditions:
+        return None
+    trips = trips_of(vm, iterable, generator.span)
+    if trips.is_const or not all(map(_is_plain, generator.conditions)):
+        return None
+    symbol = vm.loop_symbol("i")
+    loop = Loop(E.from_atom(symbol), trips, LoopKind.STATIC, "i", generator.span)
+    mark, ledger, kept = vm.mark(), len(vm.trace.ledger), None
+    vm.unsettled.append(mark)
+    with contextlib.suppress(Ended), vm.inside(loop):
+        item = iterable.start + iterable.step * loop.index
+        binding.assign(vm, generator.target, item, generator.span)
+        tests = [vm.truth(vm.eval(each), each.span) for each in generator.conditions]
+        if len(vm.trace.ledger) == ledger:
+            kept = bounded(vm, symbol, E.and_(*tests), trips)
+    vm.settle(mark)
+    vm.back_to(mark)
+    return None if kept is None else replace(iterable, stop=iterable.start + iterable.step * kept)
+
+
+def _is_plain(condition: ir.Expr) -> bool:
+    """Whether it only compares what names stand for: it does nothing, whichever item it is of, and
+    has a value for each if it has one for any."""
+    nodes: list[ir.Node] = [condition]
+    for node in nodes:
+        if not isinstance(node, _PLAIN):
+            return False
+        if isinstance(node, ir.BinOp) and node.op not in _ALWAYS:
+            return False
+        nodes += ir.children(node)
+    return True
 
 
 def _filtered(vm: VM, conditions: tuple[ir.Expr, ...], action: Callable[[], None]) -> None:
