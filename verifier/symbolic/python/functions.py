@@ -14,6 +14,7 @@ from verifier.symbolic.python.flow import Frame, Wait
 from verifier.symbolic.python.heap import UNBOUND, DictBox, Scope
 from verifier.symbolic.python.model import Function
 from verifier.symbolic.python.nesting import too_deep
+from verifier.symbolic.python.rounds import in_rounds
 from verifier.symbolic.python.summaries import summaries_of
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.values import Opaque, Ref
@@ -68,6 +69,8 @@ def call_function(vm: VM, function: Function, call: Call) -> object:
         name = function.qualname or "a function"
         return vm.unfollowed(f"`{name}` calls itself deeper than is followed", call.span)
     vm.dialect.enter(vm, function.definition, call.span)
+    if vm.at_any_size:
+        function = in_rounds(function)
     bound = bind_arguments(vm, function, call.args, call.keywords, call.span)
     if function.definition.is_generator:
         parent = function.closure.id if function.closure is not None else None
