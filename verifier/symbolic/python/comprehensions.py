@@ -24,6 +24,7 @@ from verifier.symbolic.python.trips import bounded
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.tensors import Loop, LoopKind
 from verifier.symbolic.values import Range, Ref
+from verifier.symbolic.views.common import conjuncts
 
 #: what can be run through, and not be changed
 _IMMUTABLE: Final = (tuple, str, bytes, Range)
@@ -178,7 +179,9 @@ def _the_first(vm: VM, generator: ir.Generator, iterable: object) -> Range | Non
         item = iterable.start + iterable.step * loop.index
         binding.assign(vm, generator.target, item, generator.span)
         tests = [vm.truth(vm.eval(each), each.span) for each in generator.conditions]
-        if len(vm.trace.ledger) == ledger:
+        # what leaves out one item in the middle ends a loop, but no list
+        ends = not any(each.kind is E.BoolKind.NE for each in conjuncts(E.and_(*tests)))
+        if ends and len(vm.trace.ledger) == ledger:
             kept = bounded(vm, symbol, E.and_(*tests), trips)
     vm.settle(mark)
     vm.back_to(mark)
