@@ -72,6 +72,93 @@ def test_closed_forms(name: str) -> None:
     program_for(CLOSED[name], RANGES)
 
 
+#: loops that something in them ends, with what they leave
+LEFT = {
+    "a break that comes first": """
+k, xs = 0, []
+while True:
+    if n - k < m: break
+    xs.append(k)
+    k += m
+result = (k, len(xs))
+""",
+    "a break in the middle": """
+k = last = 0
+while True:
+    end = k + m
+    if end > n: break
+    last, k = k, end
+result = (k, end, last)
+""",
+    "a break at the end": "k = 0\nwhile True:\n    k += m\n    if k + m > n: break\nresult = (k,)",
+    "a break in another branch": """
+k = c = 0
+while True:
+    if k + 2 <= n:
+        k += 2
+    else:
+        c = k * 10
+        break
+result = (k, c)
+""",
+    "a condition, and a break": """
+k, why = 0, 'all'
+while k < n:
+    if n - k < m:
+        why = 'rest'
+        break
+    k += m
+else:
+    why += '!'
+result = (k, why)
+""",
+    "two breaks": """
+k = 0
+while True:
+    if k >= 9: break
+    k += 1
+    if k > n: break
+result = (k,)
+""",
+    "a break where something is met": """
+k = c = 0
+while k < n:
+    k += 1
+    if k == m: break
+    c += 1
+result = (k, c)
+""",
+    "a return": """
+def found():
+    k = 0
+    while True:
+        if k * m >= n: return k, 'found'
+        k += 1
+result = found()
+""",
+    "a continue, and a break": """
+k = c = 0
+while True:
+    k += 1
+    if k <= 2: continue
+    if k > n: break
+    c += k
+result = (k, c)
+""",
+    "down": "k = n\nwhile True:\n    k -= m\n    if k < 0: break\nresult = (k,)",
+}
+
+
+@pytest.mark.parametrize("name", LEFT)
+def test_loops_that_are_left(name: str) -> None:
+    right_or_unknown(LEFT[name], {"n": range(17), "m": range(1, 4)})
+
+
+def test_a_loop_that_is_left_after_so_many_rounds_is_followed() -> None:
+    text = LEFT["a break in the middle"].replace("m", "3")
+    program_for(text, {"n": range(0, 40, 3)})
+
+
 SEARCHED = {
     "doubled": "k = 1\nwhile k < n: k *= 2\nresult = k",
     "tripled from an input": "k, c = m, 0\nwhile k * 2 <= n: k, c = 3 * k, c + 1\nresult = (k, c)",
