@@ -1,4 +1,4 @@
-"""Helpers of a test that are called again and again: one that launches something is run each time."""
+"""Helpers of a test that are called again and again: what launches something is run each time."""
 
 from __future__ import annotations
 
