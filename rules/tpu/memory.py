@@ -469,6 +469,8 @@ def _is_lost(chip: Chip, table: Uses, read: Use, source: Source, write: Instance
         return False
     if write.tensor.address is read.tensor.address:
         return False
+    if kit.apart(chip, write.tensor, origin.tensor)[0] is E.TRUE:
+        return False  # of lanes or channels that the read has beside those: the rest of it
     later = origin.use.order < write.use.order
     return later and not _read_between(chip, table, origin.use, write.use)
 
