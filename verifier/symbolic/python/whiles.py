@@ -82,6 +82,11 @@ class _While:
             if known is False:
                 return
             if known is None:
+                if number and not exits:
+                    if self._whole(mark, number):
+                        return
+                    start = vm.mark()
+                    test = self.test(use)
                 if vm.heap.has_changed(start.heap):  # each way from here evaluates it itself
                     vm.back_to(start)
                     self._undecided(start, None)
@@ -91,16 +96,28 @@ class _While:
             before = vm.outside()
             self.trip()
             exits += vm.outside() > before
+            if exits == 1 and vm.outside() > before and self._whole(mark, number + 1):
+                return
             if exits >= UNDECIDED:  # ways out that the facts do not decide, trip after trip
-                vm.back_to(mark)
-                if self._closed(mark):
-                    return
                 vm.back_to(mark)
                 self.test(HostUse.ENTRY)
                 self.trip()  # there is a first one, before all that is unknown
                 self._anyhow()
                 return
         vm.unfollowed(f"a while loop runs more than {LIMIT} times", self.stmt.span)
+
+    def _whole(self, mark: Mark, sure: int) -> bool:
+        """Run the loop in closed form from its beginning on, so that the trips that there surely
+        are are trips like the others; False: these, ``sure`` of them, were run and no more."""
+        self.vm.back_to(mark)
+        if self._closed(mark):
+            return True
+        self.vm.back_to(mark)
+        self.first, self.carried = None, ()
+        for number in range(sure):
+            self.test(HostUse.LOOP if number else HostUse.ENTRY)
+            self.trip()
+        return False
 
     def test(self, use: HostUse = HostUse.LOOP) -> Bool:
         value, span = self.vm.eval(self.stmt.test), self.stmt.test.span
