@@ -34,7 +34,10 @@ def k(n: int, x: okk.SystemAddr, y: okk.SystemAddr):
 """
 LOAD = "        okk.gdma_32bit_cpy_S2L({slot}, x + i * step, shape, None, None)\n"
 NEGATE = "        okk.bdc_neg({slot} + 32768, {slot}, shape, None, None)\n"
-STORE = "        if i >= 1:\n            okk.gdma_32bit_cpy_L2S(y + (i - 1) * step, {slot} + 32768, shape, None, None)\n"  # noqa: E501
+STORE = (
+    "        if i >= 1:\n            okk.gdma_32bit_cpy_L2S("
+    "y + (i - 1) * step, {slot} + 32768, shape, None, None)\n"
+)
 REST = "okk.gdma_32bit_cpy_L2S(y + (n - 1) * step, {slot} + 32768, shape, None, None)"
 SLOT, BEFORE, LAST = "i % 2 * 65536", "(i - 1) % 2 * 65536", "(n - 1) % 2 * 65536"
 
@@ -59,7 +62,9 @@ def test_what_is_lost(
 ) -> None:
     begin, end = HEADS[head]
     path = tmp_path / "k.py"
-    path.write_text(FRAME.format(most=most, head=begin, body=body, end=end, after=after))
+    path.write_text(
+        FRAME.format(most=most, head=begin, body=body, end=end, after=after), encoding="utf-8"
+    )
     (kernel,) = analyze_file(FileRequest(str(path))).kernels
     condition = "" if kernel.precondition is None else kernel.precondition.text
     alone = " and ".join(f"n != {rounds}" for rounds in range(2, most + 1))

@@ -224,6 +224,33 @@ def test_a_signal_that_python_would_drop(busy: float) -> None:
         assert (done.stdout, done.stderr) == (expected + "\n", "")
 
 
+def test_a_signal_while_another_error_is_reported() -> None:
+    """An exception would be dropped there: the signal comes again behind it."""
+    script = (
+        "import os, signal, sys, time\n"
+        "from verifier.cli import signals\n"
+        "sys.__unraisablehook__ = lambda lost: os.kill(os.getpid(), signal.SIGINT)\n"
+        "signals.listen()\n"
+        "class Thing:\n"
+        "    def __del__(self):\n"
+        "        raise ValueError\n"
+        "try:\n"
+        "    Thing()\n"
+        "    time.sleep(20)\n"
+        "    print('lost')\n"
+        "except KeyboardInterrupt:\n"
+        "    print('heard')\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.stdout, done.stderr) == ("heard\n", "")
+
+
 def test_signals_that_are_ignored_stay_ignored(few: Path) -> None:
     process = subprocess.Popen(
         ["sh", "-c", 'trap \'\' INT HUP; exec "$0" "$@"', *CHECK],

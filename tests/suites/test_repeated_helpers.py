@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 
 from tests.suites.conftest import Reading
 from verifier.symbolic.python import summaries
 from verifier.symbolic.python.model import Function
+from verifier.symbolic.python.vm import VM
 
 TEXT = """\
 import numpy as np
@@ -42,9 +45,9 @@ def test_a_helper_that_launches_is_never_answered_from_what_it_gave(
     known = summaries.Summaries.repeated
 
     def repeated(
-        self: summaries.Summaries, vm: object, function: Function, bound: dict[str, object]
-    ) -> object:
-        key = known(self, vm, function, bound)  # type: ignore[arg-type]
+        self: summaries.Summaries, vm: VM, function: Function, bound: Mapping[str, object]
+    ) -> summaries.Key | None:
+        key = known(self, vm, function, bound)
         if key in self._known:
             asked.append(function.qualname)
         return key

@@ -33,6 +33,8 @@ class Ended(BaseException):
 
 _arrived: list[BaseException] = []
 _raised: list[float] = []
+#: signals of which the exceptions were dropped, or would have been
+_missed: list[int] = []
 
 
 def arrived() -> BaseException | None:
@@ -60,8 +62,10 @@ def _end(number: int, frame: FrameType | None) -> None:
         return  # the first one is on its way out, and must get there
     while frame is not None:
         if frame.f_code is _again.__code__:
-            return  # it would be dropped for good; it is sent until it arrives
+            _missed.append(number)  # an exception would be dropped for good here
+            return
         frame = frame.f_back
+    _missed.clear()
     error = KeyboardInterrupt() if number == signal.SIGINT else Ended(number)
     _arrived.append(error)
     _raised.append(now)
@@ -79,13 +83,14 @@ def _again(lost: UnraisableHookArgs) -> None:
     """A signal that met a destructor or a callback, where Python drops exceptions, comes again."""
     error = lost.exc_value
     if isinstance(error, (KeyboardInterrupt, Ended)):
+        _missed.append(error.number if isinstance(error, Ended) else int(signal.SIGINT))
+    else:
+        sys.__unraisablehook__(lost)
+    if _missed:
         import threading
 
         _raised.append(-_SAME)  # it has gone nowhere
-        number = error.number if isinstance(error, Ended) else int(signal.SIGINT)
-        threading.Thread(target=_send, args=(number,), daemon=True).start()
-    else:
-        sys.__unraisablehook__(lost)
+        threading.Thread(target=_send, args=(_missed[0],), daemon=True).start()
 
 
 def _send(number: int) -> None:

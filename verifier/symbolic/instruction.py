@@ -295,7 +295,7 @@ class Reader(Protocol):
     def as_dtype(self, value: object, span: Span) -> DType | None: ...
 
 
-class Along(Struct, frozen=True):
+class AxisMap(Struct, frozen=True):
     """An axis of an operand, and which one of the result it becomes; None: it is summed over."""
 
     view: View
@@ -306,7 +306,7 @@ class Along(Struct, frozen=True):
 class Made(Struct, frozen=True):
     """What a call returns; on NeuronCores the partition axis first. ``layout``: on TPUs.
 
-    ``along``: what becomes of the axes of the operands where these are not the result's, one by
+    ``axes``: what becomes of the axes of the operands where these are not the result's, one by
     one; of axes that are not listed it is not known.
     """
 
@@ -314,7 +314,7 @@ class Made(Struct, frozen=True):
     dtype: DType
     buffer: Buffer = Buffer.SBUF
     layout: str = ""
-    along: tuple[Along, ...] | None = None
+    axes: tuple[AxisMap, ...] | None = None
 
 
 class Result(Protocol):

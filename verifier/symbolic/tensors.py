@@ -168,8 +168,8 @@ class Storage(Struct, eq=False):
     """One allocation site or input tensor.
 
     ``shape`` is as written; ``partition_axis`` is the position of the partition dimension in it
-    (0 from NKI 0.2 on; the ``par_dim`` position in Beta 1, dimensions before it being blocks), None
-    off chip. ``loops`` are the loops around the allocation, outermost first: each iteration makes a
+    (0, or where ``par_dim`` stands up to NKI 0.2, dimensions before it being blocks), None off
+    chip. ``loops`` are the loops around the allocation, outermost first: each iteration makes a
     new tensor. ``address`` is ``(partition, byte)`` when placed by hand.
     """
 

@@ -240,8 +240,8 @@ def _returned(
         kind=StorageKind.RESULT,
         partition_axis=0,
     )
-    if isinstance(mask, IndexMask) and described.along is not None:
-        mask = views.mask_along(machine, mask, described.along, len(described.shape))
+    if isinstance(mask, IndexMask) and described.axes is not None:
+        mask = views.mask_of_result(machine, mask, described.axes, len(described.shape))
         if mask is None:
             machine.approximate(LedgerKind.OPAQUE, _UNCLEAR, span)
     if mask is not None:

@@ -346,14 +346,8 @@ _CLASSES: Final[frozenset[str]] = frozenset(
     {"language.NKIObject", "isa.NKIObject", "collectives.NKIObject", "collectives.ReplicaGroup"}
     | {"language.NkiTensor", "language.tensor", "language.mgrid", "language.nc", "language.fp32"}
     | {"language.bfp16", "language.MemoryRegion", "language.tile_size", "typing.tensor"}
-    | {
-        "typing.mutable",
-        "typing.mutable_tensor",
-        "isa.nc_version",
-        "isa.fp32",
-        "isa.NkiInstruction",
-    }
-    | {"isa.NkiInstruction", "isa.NkiValidationError", "isa.VirtualRegister", "language.DType"}
+    | {"typing.mutable", "typing.mutable_tensor", "isa.nc_version", "isa.fp32", "language.DType"}
+    | {"isa.NkiInstruction", "isa.NkiValidationError", "isa.VirtualRegister"}
 )
 
 

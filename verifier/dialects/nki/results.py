@@ -16,7 +16,7 @@ from verifier.hardware.targets import CORE_PARTITIONS
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
-from verifier.symbolic.instruction import Along, Made, Reader
+from verifier.symbolic.instruction import AxisMap, Made, Reader
 from verifier.symbolic.tensors import DType, Operand, View
 from verifier.symbolic.values import Enumerator, IndexTensor, ParDim
 
@@ -258,8 +258,8 @@ class Sum(Struct, frozen=True):
             deep = stationary.rank > 2
             rows = math.prod(stationary.shape[2:], start=E.const(1)) if deep else rows
             columns = moving.shape[2:] if moving.rank > 2 else columns
-        along = () if name is not None else _of_product(stationary, moving, 1)
-        return Made((rows, *columns), DType.named("float32"), Buffer.PSUM, along=along)
+        axes = () if name is not None else _of_product(stationary, moving, 1)
+        return Made((rows, *columns), DType.named("float32"), Buffer.PSUM, axes=axes)
 
 
 class Product(Struct, frozen=True):
@@ -272,23 +272,23 @@ class Product(Struct, frozen=True):
         turned = is_true(reader, operands.get("transpose_x"))
         rows = x.free if turned else x.partitions
         columns = y.shape[1:] if y.rank > 1 else (E.const(1),)
-        along = _of_product(x, y, 1 if turned else 0)
-        return Made((rows, *columns), DType.named("float32"), Buffer.PSUM, along=along)
+        axes = _of_product(x, y, 1 if turned else 0)
+        return Made((rows, *columns), DType.named("float32"), Buffer.PSUM, axes=axes)
 
 
-def _of_product(first: View, second: View, rows: int) -> tuple[Along, ...]:
+def _of_product(first: View, second: View, rows: int) -> tuple[AxisMap, ...]:
     """What becomes of the axes of two factors; ``rows``: the axis of the first one that stays."""
-    columns = (Along(second, axis, axis) for axis in range(1, second.rank))
+    columns = (AxisMap(second, axis, axis) for axis in range(1, second.rank))
     if first.rank != 2:
-        return (Along(second, 0, None), *columns)
-    kept, summed = Along(first, rows, 0), Along(first, 1 - rows, None)
-    return (kept, summed, Along(second, 0, None), *columns)
+        return (AxisMap(second, 0, None), *columns)
+    kept, summed = AxisMap(first, rows, 0), AxisMap(first, 1 - rows, None)
+    return (kept, summed, AxisMap(second, 0, None), *columns)
 
 
-def _of_turned(view: View) -> tuple[Along, ...]:
+def _of_turned(view: View) -> tuple[AxisMap, ...]:
     """What becomes of the axes of what is transposed: free ones are made one."""
-    partitions = Along(view, 0, 1)
-    return (partitions, Along(view, 1, 0)) if view.rank == 2 else (partitions,)
+    partitions = AxisMap(view, 0, 1)
+    return (partitions, AxisMap(view, 1, 0)) if view.rank == 2 else (partitions,)
 
 
 class Turned(Struct, frozen=True):
@@ -303,7 +303,7 @@ class Turned(Struct, frozen=True):
             return None
         dtype = asked_dtype(reader, operands) or view.dtype
         shape = (view.free, view.partitions)
-        return Made(shape, dtype, self.buffer, along=_of_turned(view))
+        return Made(shape, dtype, self.buffer, axes=_of_turned(view))
 
 
 class TurnedByEngine(Struct, frozen=True):
@@ -321,7 +321,7 @@ class TurnedByEngine(Struct, frozen=True):
             own = DType.named("float32")
         shape, buffer = (view.free, view.partitions), Buffer.PSUM if psum else Buffer.SBUF
         dtype = asked_dtype(reader, operands) or own
-        return Made(shape, dtype, buffer, along=_of_turned(view))
+        return Made(shape, dtype, buffer, axes=_of_turned(view))
 
 
 class Shaped(Struct, frozen=True):

@@ -525,9 +525,8 @@ def _bound(vm: VM, index: Sym, test: Bool, trips: Expr | None) -> Expr | None:
     step = E.Substitution({index: E.from_atom(index) + 1}).expr(expr) - expr
     if index in step.free() or vm.decide(E.ge(step, 1)) is not True:
         return None
-    # a step that is no number may be part of what it starts from
-    trips = (-start) // step + 1 if step.is_const else (step - start) // step
-    return E.maximum(trips, 0)
+    # (not one more than ``-start // step``: a step that is no number may be part of ``start``)
+    return E.maximum((step - start) // step, 0)
 
 
 def _but_one(index: Sym, expr: Expr, trips: Expr) -> Expr | None:

@@ -95,8 +95,9 @@ class _While:
                 return
             before = vm.outside()
             self.trip()
-            exits += vm.outside() > before
-            if exits == 1 and vm.outside() > before and self._whole(mark, number + 1):
+            left = vm.outside() > before
+            exits += left
+            if left and exits == 1 and self._whole(mark, number + 1):
                 return
             if exits >= UNDECIDED:  # ways out that the facts do not decide, trip after trip
                 vm.back_to(mark)

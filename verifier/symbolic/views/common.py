@@ -11,7 +11,7 @@ from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic import registers
 from verifier.symbolic.expr import TRUE, Bool, Div, Expr, Extremum, Substitution, Sym
-from verifier.symbolic.instruction import Along
+from verifier.symbolic.instruction import AxisMap
 from verifier.symbolic.machine import Machine
 from verifier.symbolic.pretty import operand
 from verifier.symbolic.tensors import Axis, Bound, Held, Placed, View
@@ -261,40 +261,38 @@ def with_mask(machine: Machine, view: View, mask: IndexMask | Bool | None, span:
     return replace(view, mask=E.and_(view.mask, *kept))
 
 
-def mask_along(
-    machine: Machine, mask: IndexMask, along: Sequence[Along], rank: int
+def mask_of_result(
+    machine: Machine, mask: IndexMask, maps: Sequence[AxisMap], rank: int
 ) -> IndexMask | None:
     """What a mask of operands says of a result whose axes are theirs in another order (Beta 1).
 
     Conditions on what is summed over leave out no element of the result. None: what becomes of an
     axis of the mask is not known.
     """
-    operands = {id(line.view): line.view for line in along}
-    if len(operands) == 1:  # axes that are no operand's stand for those at their places
-        renaming, _ = axes_of_mask(machine, along[0].view, mask)
+    by_operand: dict[int, dict[Sym, AxisMap]] = {}
+    for each in maps:
+        by_operand.setdefault(id(each.view), {})[each.view.axes[each.axis].symbol] = each
+    if len(by_operand) == 1:  # axes that are no operand's stand for those at their places
+        renaming, _ = axes_of_mask(machine, maps[0].view, mask)
         mask = replace(mask, condition=Substitution(renaming).bool(mask.condition))
     axes: dict[int, Axis] = {}
     kept: list[Bool] = []
     for part in conjuncts(mask.condition):
         own = {symbol for symbol in part.free() if symbol.origin is E.Origin.AXIS}
-        about = False
-        for number in operands:
-            becomes = {a.view.axes[a.axis].symbol: a for a in along if id(a.view) == number}
-            if not own <= becomes.keys():
-                continue
-            about = True
+        about = [becomes for becomes in by_operand.values() if own <= becomes.keys()]
+        if not about:
+            return None
+        for becomes in about:
             put: dict[Sym, Expr] = {}
             for symbol in own:
-                line = becomes[symbol]
-                if line.result is not None:
-                    size = line.view.axes[line.axis].size
-                    put[symbol] = axes.setdefault(line.result, _own_axis(size)).index
+                one = becomes[symbol]
+                if one.result is not None:
+                    axis = _own_axis(one.view.axes[one.axis].size)
+                    put[symbol] = axes.setdefault(one.result, axis).index
             if 0 < len(put) < len(own):
                 return None  # which elements it leaves out depends on what is summed over
             if len(put) == len(own):
                 kept.append(Substitution(put).bool(part))
-        if not about:
-            return None
     return IndexMask(E.and_(*kept), rank, tuple(axes.items()))
 
 
