@@ -12,7 +12,7 @@ to be, until a round finds what was taken.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
 from msgspec import Struct
@@ -243,17 +243,22 @@ def _any_of(
     return Source((n, c, h, w), part, tuple(free), E.and_(*known, *taken))
 
 
+def near(chip: Chip, read: Use, point: Point, writes: Iterable[Use]) -> list[Use]:
+    """The writes that may come to the place of a read in some iteration."""
+    return [write for write in writes if not _never_there(chip, write, read, point)]
+
+
 def threats(
-    chip: Chip, read: Use, point: Point, spoilt: Sequence[Spoilt], writes: Sequence[Use]
+    chip: Chip, read: Use, point: Point, spoilt: Iterable[Spoilt], near: Sequence[Use]
 ) -> Iterator[Threat]:
-    """What may have spoilt a point of a read."""
+    """What may have spoilt a point of a read; ``near``: all writes that may come to its place."""
     for each in spoilt:
         if each.write.operation is read.operation and not each.write.loops:
             continue
         if _never_there(chip, each.write, read, point):
             continue
         for way, level in written.ways(each.write, read, also=each.formulas):
-            yield from _threats(chip, read, point, each, way, level, writes)
+            yield from _threats(chip, read, point, each, way, level, near)
 
 
 def _never_there(chip: Chip, write: Use, read: Use, point: Point) -> bool:
@@ -272,9 +277,12 @@ def _threats(
     by: Spoilt,
     way: Way,
     level: int | None,
-    writes: Sequence[Use],
+    near: Sequence[Use],
 ) -> Iterator[Threat]:
     """One for each first read of what has spoilt a result."""
+    after = written.there(chip, point, _afterwards(by, read, level, near))
+    if after[0] is E.TRUE:
+        return
     one = written.at(chip, point, way)
     asked = f"{read.order}.{read.touch.role}.{level}"
     spoilt: list[tuple[Check | None, Bool]] = []
@@ -286,10 +294,8 @@ def _threats(
     if not spoilt:
         return
     kept = common_loops(by.write.loops, read.loops) if level is None else level
-    near = [write for write in writes if not _never_there(chip, write, read, point)]
     beside, followed = _same_iteration(by, way, kept, near, read if level is not None else None)
     again, sure = written.there(chip, point, beside)
-    after: tuple[Bool, bool] | None = None
     for origin, defined in spoilt:
         lost = E.and_(E.not_(defined), E.not_(again))
         if lost is E.FALSE:
@@ -297,9 +303,6 @@ def _threats(
         there, good = written.meets(point, way, one, (lost,))
         if there is E.FALSE and good:
             continue
-        after = after or written.there(chip, point, _afterwards(by, read, level, near))
-        if after[0] is E.TRUE:
-            return
         exact = sure and after[1] and followed
         if good:
             yield Threat(origin, E.or_(E.not_(there), after[0]), (), exact, False)

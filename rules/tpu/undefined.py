@@ -98,6 +98,7 @@ class _Reads:
         self.lost: set[int] = set()
         self._own: dict[int, list[Check]] = {}
         self._points: dict[int, written.Point | None] = {}
+        self._writes_near: dict[int, list[Use]] = {}
 
     def checks(self) -> list[Check]:
         found = self._round()
@@ -199,9 +200,8 @@ class _Reads:
             if not clean:
                 self.lost.add(id(read.operation))
             return own, []
-        chip, table = self.chip, self.table
-        spoilers = list(self.spoilt.values())
-        threats = list(spoilt.threats(chip, read, point, spoilers, table.writes))
+        chip, table, near = self.chip, self.table, self._near(read, point)
+        threats = list(spoilt.threats(chip, read, point, [*self.spoilt.values()], near))
         why = spoilt.why_it_decides(read)
         judged = [self._spoils(read, point, each, why or USED) for each in threats]
         write = spoilt.result(table, read)
@@ -223,6 +223,11 @@ class _Reads:
             self._points[id(read)] = point
         return self._points[id(read)]
 
+    def _near(self, read: Use, point: written.Point) -> list[Use]:
+        if id(read) not in self._writes_near:
+            self._writes_near[id(read)] = spoilt.near(self.chip, read, point, self.table.writes)
+        return self._writes_near[id(read)]
+
     def _defined(
         self, read: Use, point: written.Point, own: Check | None, threats: list[Threat]
     ) -> list[tuple[Check, Bool]] | None:
@@ -240,7 +245,8 @@ class _Reads:
             formula, exact = written.there(self.chip, point, before)
             exact = exact and self.known
             works = [Spoilt(work) for work in self.table.destroyed]
-            destroyed = spoilt.threats(self.chip, read, point, works, self.table.writes)
+            near = self._near(read, point)
+            destroyed = spoilt.threats(self.chip, read, point, works, near)
             threats = [*threats, *(replace(each, origin=own) for each in destroyed)]
             found[id(own)] = own, [formula]
         if not exact or any(each.open or not each.exact for each in threats):
