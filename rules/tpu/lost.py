@@ -13,12 +13,14 @@ from rules.tpu.kit import function, words
 from rules.tpu.local_steps import LocalSteps
 from rules.tpu.losses import Asked, lost
 from rules.tpu.results import Results
+from rules.tpu.unrolled import path_of
 from verifier.dialects.names import OKK
 from verifier.hardware.chips import Chip
 from verifier.rulebase import Monitor, On, Rule, register
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.checks import Check
+from verifier.symbolic.expr import Expr
 from verifier.symbolic.lanes import LocalTensor, SystemTensor
 from verifier.symbolic.memory.events import Stretch
 from verifier.symbolic.trace import Operation, Trace
@@ -69,11 +71,41 @@ def _once_more(write: Use, table: flow.Uses) -> bool:
         brings = kit.loaded(other.operation) if other.operation is not write.operation else None
         if brings is not None and brings.address.storage is mine.address.storage:
             in_loop = bool(other.loops or other.operation.rounds)
-            if (in_loop and other.order < write.order) or (
+            ahead = in_loop and other.order < write.order
+            if (ahead and not _is_beside(mine, brings, other)) or (
                 brings.address.offset is mine.address.offset
             ):
                 return True
     return False
+
+
+def _is_beside(mine: SystemTensor, brings: SystemTensor, other: Use) -> bool:
+    """Whether a load that is done once brings none of what another one brings in any round: where
+    the loop begins and ends tell it, as of a rest behind the last whole part."""
+    (begin, end), (low, high) = kit.system_block(mine), kit.system_block(brings)
+    behind = (E.le(most, begin) for most in _reached(high, other, last=True))
+    before = (E.le(end, least) for least in _reached(low, other, last=False))
+    return any(fact is E.TRUE for fact in (*behind, *before))
+
+
+def _reached(term: Expr, use: Use, *, last: bool) -> list[Expr]:
+    """What a term of the indices of loops is at most (else at least) in all rounds that an
+    operation is in; empty: that is not known."""
+    found = [term]
+    for loop in reversed(use.loops):
+        limits = [loop.trips - 1] if last else [E.const(0)]
+        for fact in path_of(use.operation) if last else ():
+            if fact.kind is E.BoolKind.LE and fact.expr is not None:
+                rest = fact.expr - loop.index
+                if loop.symbol in fact.expr.free() and loop.symbol not in rest.free():
+                    limits.append(rest * -1)
+        out: list[Expr] = []
+        for each in found:
+            slope = E.Substitution({loop.symbol: loop.index + 1}).expr(each) - each
+            if loop.symbol not in slope.free() and E.ge(slope, 0) is E.TRUE:
+                out += (E.Substitution({loop.symbol: limit}).expr(each) for limit in limits)
+        found = out
+    return found
 
 
 def _stores(op: Operation) -> bool:
