@@ -6,7 +6,6 @@ to nothing are no mere surplus.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final, Generic, TypeAlias, TypeVar
 
@@ -41,6 +40,11 @@ class Course(Generic[PlaceT]):
             self._by_call[call] = self._by_call.get(call, 0) | 1 << number
             self._every[call[0]] = self._every.get(call[0], 0) | 1 << number
         self._loads = self._other_parts()
+        #: by step: those that may take something of it
+        self._takers: list[list[int]] = [[] for _ in fates.steps]
+        for number, taken in enumerate(fates.taken):
+            for other in bits(taken):
+                self._takers[other].append(number)
         #: calls that go on with what they have left in earlier rounds
         self.going_on = self._going_on()
         self._own: list[int] = []
@@ -116,10 +120,12 @@ class Course(Generic[PlaceT]):
             by_round: dict[int | None, int] = {}
             for number in bits(numbers):
                 by_round[self._round(number)] = by_round.get(self._round(number), 0) | found[number]
+            once = several = 0
+            for parts in by_round.values():
+                several |= once & parts
+                once |= parts
             for number in bits(numbers):
-                for round_, parts in by_round.items():
-                    if round_ != self._round(number):
-                        found[number] &= ~parts
+                found[number] &= ~several
         return found
 
     def _straight_to_a_store(self) -> int:
@@ -190,7 +196,7 @@ class Course(Generic[PlaceT]):
         )
 
     def _is_taken(self, number: int) -> bool:
-        return any(taken >> number & 1 for taken in self.fates.taken)
+        return bool(self._takers[number])
 
     # -- what comes to nothing at all -----------------------------------------------------
 
@@ -303,9 +309,7 @@ class Course(Generic[PlaceT]):
         return lost and bool(parts) and not parts & fates.reached
 
     def _is_taken_elsewhere(self, number: int, chain: Sequence[int]) -> bool:
-        return any(
-            taken >> number & 1 for n, taken in enumerate(self.fates.taken) if n not in chain
-        )
+        return any(taker not in chain for taker in self._takers[number])
 
     def _chains(self, op: Operation) -> Iterator[list[int]]:
         """The steps that go on with what the one before has left, in its place, of each sum that a
@@ -363,37 +367,40 @@ class Course(Generic[PlaceT]):
         """The results of a round, or a load, of which nothing comes to a store, while something is
         taken of as many as its call, or calls of the same tensor, have left: of some twice."""
         mine = self._steps(op)
-        rounds = [
-            sum(1 << n for n in bits(mine) if self._round(n) == round_) for round_ in self.all(op)
-        ]
+        by_round: dict[int, int] = {}
+        for number in bits(mine):
+            if (round_ := self._round(number)) is not None:
+                by_round[round_] = by_round.get(round_, 0) | 1 << number
+        taken = self._taken_once([*by_round.values()])
+        brought: dict[object, int | None] = {}
         for number in bits(mine & ~self.fates.reached if self.fates.is_clear else 0):
             part = self.fates.steps[number].part
-            same = [
-                n for n, step in enumerate(self.fates.steps) if part and step.part[:1] == part[:1]
-            ]
-            if len({self.fates.steps[n].part for n in same}) < len(same):
-                return None  # some part is loaded twice
-            for group in (rounds, [1 << n for n in same]):
-                if self._is_another_taken(number, group):
+            tensor = part[0] if part else None
+            if tensor not in brought:
+                same = [n for n, step in enumerate(self.fates.steps) if part[:1] == step.part[:1]]
+                same = same if part else []
+                if len({self.fates.steps[n].part for n in same}) < len(same):
+                    return None  # some part is loaded twice
+                brought[tensor] = self._taken_once([1 << n for n in same])
+            for found in (taken, brought[tensor]):
+                if found is not None and not found >> number & 1:
                     return number
         return None
 
-    def _is_another_taken(self, lost: int, groups: Sequence[int]) -> bool:
-        """Whether as many groups of steps are taken as there are, always by the same function, the
-        one with the lost step never."""
-        times: Counter[int] = Counter()
+    def _taken_once(self, groups: Sequence[int]) -> int | None:
+        """The groups of steps that are taken, if they are as often as there are groups, always by
+        the same function."""
+        group_of = {number: group for group in groups for number in bits(group)}
+        times, taken = 0, 0
         names: set[str] = set()
-        every = sum(groups)
         for number, sources in enumerate(self.fates.sources):
-            found = [source for source in sources if source is not None]
-            for source in found if not every >> number & 1 else ():
-                for group in (group for group in groups if group >> source & 1):
-                    times[group] += 1
+            for source in sources if number not in group_of else ():
+                if source is not None and source in group_of:
+                    times += 1
+                    taken |= group_of[source]
                     names.add(self.fates.steps[number].operation.name)
-        sure = all(self.fates.steps[n].sure for n in bits(every))
-        never = not any(times[group] for group in groups if group >> lost & 1)
-        same = len(names) == 1 and len(groups) > 1 and times.total() == len(groups)
-        return sure and never and same
+        sure = all(self.fates.steps[n].sure for n in group_of)
+        return taken if sure and len(names) == 1 and times == len(groups) > 1 else None
 
     def unused(self, op: Operation) -> int | None:
         """A part that nothing takes, and nothing overwrites, while something behind the rounds
@@ -407,7 +414,7 @@ class Course(Generic[PlaceT]):
         for number in bits(mine):
             step = fates.steps[number]
             left = step.sure and not self._is_taken(number) and number not in fates.filled
-            if left and step.part and [each.part for each in fates.steps].count(step.part) == 1:
+            if left and step.part and sum(each.part == step.part for each in fates.steps) == 1:
                 return number
         return None
 

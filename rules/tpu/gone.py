@@ -332,12 +332,17 @@ class Sized(Gone[PlaceT]):
 
     def _with(self, rounded: Rounded) -> Course[PlaceT] | None:
         """None: it is too long, or has no plain number of rounds."""
+        events = self.unrolled.in_full(rounded) if self.is_plain else None
         trips = rounded.put.expr(self.size.loop.trips)
-        events = self.unrolled.events(rounded) if E.le(trips, MOST_ROUNDS) is E.TRUE else None
+        if events is None and E.le(trips, MOST_ROUNDS) is E.TRUE:
+            events = self.unrolled.events(rounded)
         return None if events is None else course_of(self.places, events, rounded, self._outside)
 
     def is_of(self, loop: Loop) -> bool:
-        return loop.trips is self.size.loop.trips
+        depth = len(self.size.around)
+        beside = (op.loops[depth] for op in self.operations if len(op.loops) > depth)
+        together = self.is_plain and loop.trips.is_const and any(loop is each for each in beside)
+        return loop.trips is self.size.loop.trips or together
 
     @cached_property
     def every(self) -> Sequence[Course[PlaceT]]:

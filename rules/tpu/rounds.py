@@ -36,14 +36,11 @@ from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.checks import Check, Note
 from verifier.symbolic.expr import Expr
-from verifier.symbolic.memory.known import MOST_TURNS
 from verifier.symbolic.tensors import Loop, Storage
 from verifier.symbolic.trace import Operation
 
 PlaceT = TypeVar("PlaceT")
 
-#: so many numbers of rounds are looked at, as far as they make no more operations than these
-_SIZES: Final = MOST_TURNS
 #: fewer numbers of rounds tell nothing of others
 _FEWEST: Final = LONGEST + 1
 
@@ -372,7 +369,12 @@ def astray_as_they_are(
     """As :func:`astray`, of operations that are in loops of plain numbers of rounds; ``run``: they
     are those of a run, whose text says what is meant."""
     events = [Event(op, op.touches) for op in operations]
-    found = events if run else Unrolled(operations, ()).events(None)
+    if run:
+        found: list[Event] | None = events
+    else:
+        unrolled = Unrolled(operations, ())
+        found = unrolled.in_full(None)
+        found = unrolled.events(None) if found is None else found
     if found is None:
         return
     way = journey_of(Fates(places.steps(found, AS_THEY_ARE), places))

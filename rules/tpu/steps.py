@@ -288,21 +288,19 @@ class Fates(Generic[PlaceT]):
 def _all_behind(taken: Sequence[int]) -> list[int]:
     """By step: what it takes, what that has taken, and so on."""
     found, before = list(taken), [-1]
-    while found != before:
+    while found != before:  # (a step takes what comes later in a parallel section alone)
         before = list(found)
-        for number, directly in enumerate(before):
+        for number, directly in enumerate(taken):
             for other in bits(directly):
                 found[number] |= found[other]
     return found
 
 
 def bits(numbers: int) -> Iterator[int]:
-    number = 0
     while numbers:
-        if numbers & 1:
-            yield number
-        numbers >>= 1
-        number += 1
+        last = numbers & -numbers
+        yield last.bit_length() - 1
+        numbers ^= last
 
 
 __all__ = ["Call", "Fates", "Meets", "Region", "Step", "bits"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import prod
 from typing import Final
 
 from msgspec import Struct
@@ -19,6 +20,8 @@ from verifier.symbolic.views.common import conjuncts
 
 #: operations that are gone through
 _MOST_EVENTS: Final = 3 * MOST_TURNS * MOST_TURNS
+#: operations that are gone through where all numbers of rounds are plain, which is done once
+_MOST_PLAIN: Final = 2 * MOST_TURNS * _MOST_EVENTS
 #: rounds after which what is done in some of them only comes again, at most
 LONGEST: Final = 4
 #: rounds of a loop beside the one that is looked at
@@ -150,14 +153,15 @@ AS_THEY_ARE: Final = Rounded(E.Substitution({}), E.Substitution({}))
 
 def sizes(operations: Sequence[Operation], *, plain: bool = False) -> Iterator[Size]:
     """The loops of which the number of rounds is one term and a number; ``plain``: or a number, or
-    a sum that grows with a size."""
+    a sum that grows with a size. Of those of plain numbers beside each other the first one stands
+    for all: they are gone through together."""
     seen: set[tuple[object, ...]] = set()
     for op in operations:
         for depth, loop in enumerate(op.loops):
             term = loop.trips - loop.trips.const
             if plain and (several := _several(term)) is not None:
                 term = several
-            key = (*map(id, op.loops[:depth]), id(loop if term.is_const else term))
+            key = (*map(id, op.loops[:depth]), term.const if term.is_const else id(term))
             size = Size(op.loops[:depth], loop, term)
             other = plain and (term.is_const or size.symbol is not None)
             if key not in seen and (other or term.as_atom() is not None):
@@ -171,6 +175,13 @@ def _several(term: Expr) -> Expr | None:
         (atom,), times = term.terms[0]
         return E.from_atom(atom) * (1 if times > 0 else -1)
     return None
+
+
+class _Most(Struct, frozen=True):
+    """How much is gone through: rounds of each loop, and operations."""
+
+    rounds: int = MOST_ROUNDS
+    events: int = _MOST_EVENTS
 
 
 class Unrolled:
@@ -193,8 +204,17 @@ class Unrolled:
     def events(self, put: Rounded | None) -> list[Event] | None:
         """None: there are too many, or a loop has no plain number of rounds."""
         out: list[Event] = []
-        self._unroll(self.operations, self.depth, {}, None, put, out)
+        self._unroll(self.operations, self.depth, {}, None, put, out, _Most())
         return out if len(out) <= _MOST_EVENTS else None
+
+    def in_full(self, put: Rounded | None) -> list[Event] | None:
+        """As :meth:`events`, of loops of plain numbers of rounds, which may be many."""
+        out: list[Event] = []
+        if sum(map(_times, self.operations)) <= _MOST_PLAIN:
+            most = _Most(_MOST_PLAIN, _MOST_PLAIN)
+            self._unroll(self.operations, self.depth, {}, None, put, out, most)
+            return out if len(out) <= _MOST_PLAIN else None
+        return None
 
     def _unroll(
         self,
@@ -204,9 +224,10 @@ class Unrolled:
         at: int | None,
         put: Rounded | None,
         out: list[Event],
+        most: _Most,
     ) -> None:
         for loop, group in by_loop(operations, depth):
-            if len(out) > _MOST_EVENTS:
+            if len(out) > most.events:
                 return
             if loop is None:
                 for op in group:
@@ -214,13 +235,15 @@ class Unrolled:
                 continue
             trips = loop.trips if put is None else put.put.expr(loop.trips)
             trips = E.Substitution(indices).expr(trips)
-            if not trips.is_const or trips.const > MOST_ROUNDS:
+            if not trips.is_const or trips.const > most.rounds:
                 out += _any_rounds(group, depth, indices, at, put)
                 continue
             for n in range(trips.const):
+                if len(out) > most.events:
+                    return
                 inner = {**indices, loop.symbol: E.const(n)}
                 round_ = n if depth == self.depth else at
-                self._unroll(group, depth + 1, inner, round_, put, out)
+                self._unroll(group, depth + 1, inner, round_, put, out, most)
 
     def _event(
         self,
@@ -273,6 +296,11 @@ def _any_rounds(
             for op in ops:
                 touches = touches_at(op.touches, here)
                 yield Event(op, touches if put is None else put.touches(touches), at, False, here)
+
+
+def _times(op: Operation) -> int:
+    """How often an operation is done, as far as the numbers of rounds are plain."""
+    return prod(loop.trips.const for loop in op.loops if loop.trips.is_const)
 
 
 def path_of(op: Operation) -> list[Bool]:
