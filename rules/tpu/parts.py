@@ -34,6 +34,8 @@ from verifier.symbolic.trace import Operation
 #: parts that something is made of, and calls that it has gone through
 _MOST_PARTS: Final = 4
 _MOST_CALLS: Final = 3 * _MOST_PARTS
+#: parts that show how they go on
+_FEWEST: Final = 2
 _AS_IS: Final = E.Substitution({})
 
 
@@ -89,6 +91,15 @@ class Arrival(Struct, frozen=True):
         return self.region.begin
 
 
+class Taken(Struct, frozen=True):
+    """What a step takes by one of its operands; ``reached``: something that is stored is made of
+    it."""
+
+    step: Step[Any]
+    content: Content | None
+    reached: bool
+
+
 class Journey(Struct):
     """What becomes of the parts in a sequence of operations.
 
@@ -99,6 +110,8 @@ class Journey(Struct):
     #: all that was loaded, and all that was stored
     loads: list[Part] = field(default_factory=list)
     arrivals: list[Arrival] = field(default_factory=list)
+    #: by call, and by function, and by the number of the operand: what is taken, in turn
+    taken: dict[object, list[Taken]] = field(default_factory=dict)
     #: what is there when all is over, and what was overwritten whole before anything had read it
     held: list[Held] = field(default_factory=list)
     lost: list[Held] = field(default_factory=list)
@@ -116,6 +129,7 @@ def journey_of(fates: Fates[Any], put: E.Substitution = _AS_IS) -> Journey:
         out.unsure |= not step.sure
         inside = fates.sources[number][: len(step.reads) - step.off]
         taken = [None if source is None else contents[source] for source in inside]
+        _note(out, step, taken, bool(fates.reached >> number & 1))
         known = [content for content in taken if content is not None]
         whole = step.sure and len(known) == len(taken)
         content = known[0] if whole and len(known) == 1 and not step.loads else None
@@ -132,6 +146,13 @@ def journey_of(fates: Fates[Any], put: E.Substitution = _AS_IS) -> Journey:
         elif held is not None and not held.read:
             out.lost.append(held)
     return out
+
+
+def _note(out: Journey, step: Step[Any], taken: Sequence[Content | None], reached: bool) -> None:
+    for operand, content in enumerate(taken):
+        found = Taken(step, content if step.sure else None, reached)
+        for call in (step.operation.span, step.operation.name):
+            out.taken.setdefault((call, operand), []).append(found)
 
 
 class _Ways:
@@ -369,6 +390,65 @@ def twice(journey: Journey, group: Sequence[Arrival], column: Column) -> list[in
     return sorted(out)
 
 
+def ends_early(journey: Journey) -> dict[object, Astray]:
+    """By call and operand where a loop takes the next part each time until its loads end, and older
+    ones from then on, while the input has the parts that were to come, and no call that loads for
+    it brings them."""
+    out: dict[object, Astray] = {}
+    for key, taken in journey.taken.items():
+        found = [part for each in taken if each.content for part in each.content.parts]
+        if not len(found) == len(taken) > _FEWEST or len({id(p.storage) for p in found}) > 1:
+            continue
+        pace = found[1].offset - found[0].offset
+        wanted = [found[0].offset + pace * n for n in range(len(found))]
+        since = next((n for n, p in enumerate(found) if p.offset is not wanted[n]), len(found))
+        if not _FEWEST <= since < len(found) < 2 * since or pace is E.const(0):
+            continue
+        loads = {id(part.load) for part in found[:since]}
+        older = all(id(part.load) in loads for part in found[since:])
+        used = all(each.reached for each in taken[since:])
+        last = found[since - 1].load.operation, taken[since - 1].step.operation
+        column = Column(found, frozenset(part.load.operation.span for part in found))
+        if older and used and _in_one_loop(*last):
+            if all(_is_missing(journey, column, offset) for offset in wanted[since:]):
+                out[key] = Astray(taken[since].step, found[since].load, REPEATED)
+    return out
+
+
+def taken_again(journey: Journey, key: object) -> Astray | None:
+    """The first part that is taken once more by a call, with one of its operands."""
+    loads: set[int] = set()
+    for each in journey.taken.get(key, ()):
+        for part in each.content.parts if each.content else ():
+            if id(part.load) in loads:
+                return Astray(each.step, part.load, REPEATED)
+            loads.add(id(part.load))
+    return None
+
+
+def _in_one_loop(one: Operation, other: Operation) -> bool:
+    if one.rounds and other.rounds:
+        return one.rounds[0].loop == other.rounds[0].loop
+    return bool(set(one.loops) & set(other.loops))
+
+
+def _is_missing(journey: Journey, column: Column, offset: Expr) -> bool:
+    """Whether an input has a part, as long as others of an operand, that nothing loads for it."""
+    length, end = _length(column.parts[0]), journey.put.expr(kit.bytes_of(column.storage))
+    if E.le(offset + length, end) is not E.TRUE or E.ge(offset, 0) is not E.TRUE:
+        return False
+    for part in column.loaded(journey):
+        if _length(part) is length:
+            if part.offset is offset:
+                return False
+        elif not any(
+            fact is E.TRUE
+            for fact in (E.le(offset + length, part.offset), E.le(part.region.end, offset))
+        ):
+            return False
+    return True
+
+
 def _comes_to_end(journey: Journey, column: Column) -> bool:
     """Whether the first and the last byte of an input, of which the size is known, are loaded."""
     end = journey.put.expr(kit.bytes_of(column.storage))
@@ -546,9 +626,9 @@ def _passed_over(
             yield Astray(held.step, part.load, PASSED_OVER)
 
 
-def _length(arrival: Arrival) -> Expr:
-    """So many bytes are stored, and lie in between."""
-    return arrival.region.end - arrival.region.begin
+def _length(moved: Arrival | Part) -> Expr:
+    """So many bytes are loaded or stored, and lie in between."""
+    return moved.region.end - moved.region.begin
 
 
 def _goes_on(group: Sequence[Arrival], column: Column, pace: Pace) -> bool:

@@ -155,6 +155,7 @@ class Rounds(Generic[PlaceT]):
             return
         astray: dict[int, list[Astray]] = {value: [] for value in found}
         alone: dict[int, list[Astray]] = {value: [] for value in found}
+        ending: set[object] = set()
         repeated = {value: self._repeated(value) for value in found}
         goes_on = any(each for value in [*found][-LONGEST:] for each in repeated[value])
         for value in (value for value, way in found.items() if not way.raced):
@@ -164,6 +165,13 @@ class Rounds(Generic[PlaceT]):
             astray[value] += self._passed_over(value)
             astray[value] += self._unstored(value)
             astray[value] += parts.overtaken(found[value])
+            early = parts.ends_early(found[value])
+            astray[value] += early.values()
+            ending |= early.keys()
+        for value, way in found.items():
+            if ending and not astray[value]:  # of so few rounds it does not show by itself
+                again = (parts.taken_again(way, key) for key in ending)
+                alone[value] += (each for each in again if each is not None)
         since = _since({value for value in found if self._behind(value)}, max(found))
         for value in found:
             behind = self._behind(value, others=value < since)
@@ -403,6 +411,7 @@ def _one_by_one(journey: Journey, *, meant: bool) -> Iterator[Astray]:
             for arrival, call in parts.left_out(group, parts.longest(group)):
                 load = parts.parts_of(arrival)[0].load
                 yield Astray(arrival.store, load, parts.LEFT_OUT, call)
+    yield from parts.ends_early(journey).values()
     yield from parts.passed_over(journey, parts.between)
     yield from parts.overtaken(journey)
     if not meant:

@@ -86,3 +86,45 @@ def test_the_last_part_may_be_loaded_once_more(tmp_path: Path) -> None:
     path.write_text(AGAIN.format(loop=AHEAD))
     (kernel,) = analyze_file(FileRequest(str(path))).kernels
     assert kernel.status == "verified"
+
+
+PLAIN_TAIL = """
+import okk
+
+
+# tilelint: contract (x: fp32[{given}, 20, 70], y: fp32[7, 20, 70])
+@okk.kernel
+def k(x: okk.SystemAddr, y: okk.SystemAddr):
+    okk.initialize()
+    shape, step = okk.dim4(1, 20, 1, 70), 20 * 70 * 4
+    for i in range(6):
+        okk.gdma_32bit_cpy_S2L(0, x + i * step, shape, None, None)
+        okk.bdc_neg(512, 0, shape, None, None)
+        okk.gdma_32bit_cpy_L2S(y + i * step, 512, shape, None, None)
+    {load}
+    {made}
+    okk.gdma_32bit_cpy_L2S(y + 6 * step, 512, shape, None, None)
+    okk.poll()
+"""
+NEXT = "okk.gdma_32bit_cpy_S2L(0, x + 6 * step, shape, None, None)"
+NEGATED = "okk.bdc_neg(512, 0, shape, None, None)"
+
+
+@pytest.mark.parametrize(
+    ("given", "load", "made", "status"),
+    [
+        (7, NEXT, NEGATED, "verified"),
+        (7, "pass", NEGATED, "violated"),
+        (7, "pass", "pass", "violated"),
+        (6, "pass", NEGATED, "verified"),
+        (6, "pass", "pass", "verified"),
+    ],
+    ids=["loaded", "made of the last part", "the last result", "no more", "no more, as it is"],
+)
+def test_a_last_part_that_nothing_loads(
+    tmp_path: Path, given: int, load: str, made: str, status: str
+) -> None:
+    path = tmp_path / "k.py"
+    path.write_text(PLAIN_TAIL.format(given=given, load=load, made=made))
+    (kernel,) = analyze_file(FileRequest(str(path))).kernels
+    assert kernel.status == status
