@@ -7,6 +7,7 @@ to nothing are no mere surplus.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Final, Generic, TypeAlias, TypeVar
 
 from rules.tpu.kit import traits
@@ -312,19 +313,22 @@ class Course(Generic[PlaceT]):
         return any(taker not in chain for taker in self._takers[number])
 
     def _chains(self, op: Operation) -> Iterator[list[int]]:
-        """The steps that go on with what the one before has left, in its place, of each sum that a
-        call has a part in."""
-        fates, mine = self.fates, self._steps(op)
+        """The sums that a call has a part in."""
+        mine = self._steps(op)
+        yield from (chain for chain in self._sums if any(mine >> n & 1 for n in chain))
+
+    @cached_property
+    def _sums(self) -> list[list[int]]:
+        """The steps that go on with what the one before has left, in its place, of each sum."""
         chains: dict[int, list[int]] = {}
-        for number in range(len(fates.steps)):
+        for number, sources in enumerate(self.fates.sources):
             before = [
-                n
-                for n in fates.sources[number]
-                if n is not None and fates.in_the_same_place(n, number)
+                n for n in sources if n is not None and self.fates.in_the_same_place(n, number)
             ]
             chain = chains.pop(before[0], []) if before else []
-            chains[number] = [*chain, number]
-        yield from (chain for chain in chains.values() if any(mine >> n & 1 for n in chain))
+            chain.append(number)
+            chains[number] = chain
+        return [*chains.values()]
 
     def _is_stored_in_one_place(self, results: int, last: int) -> bool:
         """Whether each call that takes what is made of some results comes to one place, whatever it

@@ -135,10 +135,14 @@ def _all(asked: Asked[PlaceT], loops: Sequence[Gone[PlaceT]]) -> Iterator[Loss]:
     ways = [Gone.lost] if told else [Gone[PlaceT].late, Gone[PlaceT].lost]
     for way in ways:
         for loop in loops:
+            fine: set[object] = set()  # (of a call it is asked once, however often it is done)
             for op in loop.operations:
-                judged = id(op) in asked.judged and op.span not in told
+                call = op.call, op.loops
+                judged = id(op) in asked.judged and op.span not in told and call not in fine
                 found = way(loop, op) if judged else None
-                if found is not None:
+                if judged and found is None:
+                    fine.add(call)
+                elif found is not None:
                     told.add(op.span)
                     yield found
 

@@ -22,7 +22,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.checks import Check
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.lanes import LocalTensor, SystemTensor
-from verifier.symbolic.memory.events import Stretch
+from verifier.symbolic.memory.events import Followed
 from verifier.symbolic.trace import Operation, Trace
 
 
@@ -34,10 +34,9 @@ def lost_results(trace: Trace, chip: Chip) -> Iterable[Check]:
         yield from _lost(trace, chip)
 
 
-def lost_in_run(event: Stretch, chip: Chip) -> Iterator[Check]:
-    """As :func:`lost_results`, of a run that is not too long."""
-    if event.ended and not event.cut:
-        yield from _lost(event.trace, chip, run=True)
+def lost_in_run(event: Followed, chip: Chip) -> Iterator[Check]:
+    """As :func:`lost_results`, of a run."""
+    yield from _lost(event.trace, chip, run=True)
 
 
 def _lost(trace: Trace, chip: Chip, *, run: bool = False) -> Iterator[Check]:
@@ -65,7 +64,8 @@ def _once_more(write: Use, table: flow.Uses) -> bool:
     or what a loop before it brings, as what is loaded ahead may be loaded again behind the last
     round."""
     mine = kit.loaded(write.operation)
-    if mine is None or any(E.le(loop.trips, 1) is not E.TRUE for loop in write.loops):
+    in_rounds = any(E.le(loop.trips, 1) is not E.TRUE for loop in write.loops)
+    if mine is None or in_rounds or write.operation.rounds:
         return False
     for other in table.writes:
         brings = kit.loaded(other.operation) if other.operation is not write.operation else None
@@ -189,7 +189,7 @@ register(
         facts=("OKK-X07", "ADR-11"),
         on=On.TRACE,
         check=lost_results,
-        monitors=(Monitor(Stretch, lost_in_run, meant=True),),
+        monitors=(Monitor(Followed, lost_in_run, meant=True),),
         dialects=(OKK,),
         sources=("OKKernel manual, programming_device",),
         failing=_PAIR[0],

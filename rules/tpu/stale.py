@@ -28,7 +28,7 @@ from verifier.symbolic.effects import Carried, Folded
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.instruction import Trait
 from verifier.symbolic.lanes import LocalTensor, SystemTensor
-from verifier.symbolic.memory.events import Followed, Stretch
+from verifier.symbolic.memory.events import Followed
 from verifier.symbolic.tensors import Loop, View
 from verifier.symbolic.trace import Operation, Trace
 
@@ -236,11 +236,10 @@ def stale_rests(trace: Trace, chip: Chip) -> Iterable[Check]:
         yield from (_check(found, kit.function, run=False) for found in stale(_steps(trace)))
 
 
-def stale_in_run(event: Stretch, chip: Chip) -> Iterator[Check]:
+def stale_in_run(event: Followed, chip: Chip) -> Iterator[Check]:
     """As :func:`stale_rests`, of a run."""
-    if event.ended and not event.cut:
-        for found in stale_in_order(_steps(event.trace)):
-            yield _check(found, kit.function, run=True)
+    for found in stale_in_order(_steps(event.trace)):
+        yield _check(found, kit.function, run=True)
 
 
 _PAIR = pair(
@@ -277,7 +276,7 @@ register(
         facts=("ADR-11", "BUG-03"),
         on=On.TRACE,
         check=stale_rests,
-        monitors=(Monitor(Stretch, stale_in_run, meant=True),),
+        monitors=(Monitor(Followed, stale_in_run, meant=True),),
         dialects=(OKK,),
         sources=("OKKernel manual, gdma",),
         failing=_PAIR[0],

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from verifier.cli.main import main
 from verifier.engine.analysis import analyze_file
 from verifier.report.model import FileRequest
 
@@ -79,3 +80,12 @@ def test_results_of_the_round_before(tmp_path: Path, rounds: int, first: bool, s
 def test_sums(tmp_path: Path, rounds: int, anew: str, status: str) -> None:
     text = (HEAD + SUM).format(rounds=rounds, made=1, anew=anew)
     assert status_of(tmp_path, text) == status
+
+
+@pytest.mark.parametrize("rounds", [57, 130])
+@pytest.mark.parametrize(("slot", "ended"), [("t - 3", 0), ("t", 1)])
+def test_runs_of_them(tmp_path: Path, rounds: int, slot: str, ended: int) -> None:
+    path = tmp_path / "k.py"
+    path.write_text((HEAD + RING).format(rounds=rounds, made=rounds, slot=slot))
+    given = [f"--arg={name}=fp32[{rounds},12,4,8]" for name in ("x", "y")]
+    assert main(["run", f"{path}::k", *given]) == ended

@@ -10,6 +10,7 @@ import numpy as np
 from msgspec import Struct
 
 from verifier import rulebase
+from verifier.dialects.names import OKK
 from verifier.dialects.registry import of_generation
 from verifier.executor import findings, places
 from verifier.executor.abridge import Beginning
@@ -66,6 +67,9 @@ if TYPE_CHECKING:
 
 #: so many operations of a TPU are looked at together, by rules that compare all of them
 TRACED: Final = 100
+#: and so many by rules that follow them one after the other, where they keep no memory: those of
+#: OKK, whose tensors are addresses
+FOLLOWED: Final = 4096
 
 #: what shows only where it is known which elements were written, and which sums were begun
 TRACKED_EVENTS: Final = frozenset({UndefinedRead, UndefinedLanes, Returned, Filled, Added})
@@ -260,9 +264,15 @@ class ConcreteMachine(Numbering):
 
     @property
     def traced(self) -> bool:
-        """Whether all operations so far are kept, for rules that compare them."""
+        """Whether the operations so far are few enough for rules that compare all of them."""
+        return self.followed and len(self.trace) < TRACED
+
+    @property
+    def followed(self) -> bool:
+        """Whether all operations so far are kept, for rules that follow them."""
+        most = FOLLOWED if self.dialect.name == OKK else TRACED
         some = bool(self.rules.trace) and isinstance(self.hardware, Chip)
-        return some and len(self.trace) < TRACED
+        return some and len(self.trace) < most
 
     def allocate(
         self,
@@ -370,9 +380,9 @@ class ConcreteMachine(Numbering):
     def emit(self, operation: Operation) -> None:
         self.last = operation
         self.emitted += 1
-        if self.traced or self.recent is not None:
+        if self.followed or self.recent is not None:
             operation.rounds, operation.called = places.reached()
-        if self.traced:
+        if self.followed:
             self.trace.append(operation)
         if self.progress is not None:
             self.progress.add(operation)

@@ -190,23 +190,24 @@ def finish(machine: ConcreteMachine, given: Given, span: Span) -> None:
     Of rules about the whole trace, those that have no monitor: by their checks.
     """
     wanted = machine.options.about
-    if machine.traced:
-        trace = machine.blank_trace(span)
-        trace.operations = machine.trace
-        trace.storages = machine.storages
-        trace.returns.append(((), (), span))
+    trace = machine.blank_trace(span)
+    trace.operations = machine.trace
+    trace.storages = machine.storages
+    trace.returns.append(((), (), span))
+    if machine.followed:
         machine.meet(Followed(trace))
-        for rule in machine.rules.trace:
-            # in a run all sizes are numbers: it says nothing about the text
-            textual = rule.replayed.shown is Shown.NEVER
-            if rule.monitors or (textual if wanted is None else rule.id != wanted):
-                continue
+    else:
+        machine.unsettled |= {rule.id for rule, _ in machine.rules.monitors.get(Followed, ())}
+    for rule in machine.rules.trace:
+        # in a run all sizes are numbers: it says nothing about the text
+        textual = rule.replayed.shown is Shown.NEVER
+        if rule.monitors:
+            continue
+        if not machine.traced:
+            machine.unsettled |= set() if textual else {rule.id}
+        elif not textual if wanted is None else rule.id == wanted:
             for check in rulebase.run(rule, machine.hardware, trace):
                 machine.judge(rule, check)
-    else:
-        left = (rule for rule in machine.rules.trace if not rule.monitors)
-        machine.unsettled |= {r.id for r in left if r.replayed.shown is not Shown.NEVER}
-        machine.unsettled |= {rule.id for rule, _ in machine.rules.monitors.get(Followed, ())}
     if machine.recent is not None:
         machine.recent.tell(ended=True)
         if machine.recent.lost:
