@@ -14,6 +14,7 @@ from rules.tpu.course import Course
 from rules.tpu.steps import Fates, Meets, Step
 from rules.tpu.unrolled import (
     AS_THEY_ARE,
+    FEW,
     MOST_ROUNDS,
     Event,
     Rounded,
@@ -36,10 +37,8 @@ PlaceT = TypeVar("PlaceT")
 _SIZES: Final = MOST_TURNS
 #: so many rounds may be the last few
 _LAST: Final = 3
-#: of so many rounds none is an exception
-_FEW: Final = 2
 #: in so many rounds places in turn are taken again
-MANY: Final = _FEW + _LAST
+MANY: Final = FEW + _LAST
 
 
 class Places(Meets[PlaceT], Protocol[PlaceT]):
@@ -268,7 +267,7 @@ class Gone(Generic[PlaceT]):
 
     def _is_few(self, few: int, every: int) -> bool:
         """Whether so many of all rounds are but the last few."""
-        return few == 1 or (few <= _LAST and few + _FEW < every)
+        return few == 1 or (few <= _LAST and few + FEW < every)
 
     def told(self, why: Why, op: Operation, bad: Mapping[int, int] | None) -> Loss:
         """``bad``: the numbers of rounds at which it is lost, each with a step that is; None: it is
@@ -382,7 +381,7 @@ class Sized(Gone[PlaceT]):
         return self.size.term.is_const
 
     def _is_few(self, few: int, every: int) -> bool:
-        return super()._is_few(few, every) and (self.ends or few + _FEW < every)
+        return super()._is_few(few, every) and (self.ends or few + FEW < every)
 
     def told(self, why: Why, op: Operation, bad: Mapping[int, int] | None) -> Loss:
         fine = self.fine(None if bad is None else bad.keys())

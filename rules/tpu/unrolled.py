@@ -24,10 +24,10 @@ _MOST_EVENTS: Final = 3 * MOST_TURNS * MOST_TURNS
 _MOST_PLAIN: Final = 2 * MOST_TURNS * _MOST_EVENTS
 #: rounds after which what is done in some of them only comes again, at most
 LONGEST: Final = 4
-#: rounds of a loop beside the one that is looked at
-_FEW: Final = 2
+#: rounds of a loop beside the one that is looked at: so few that none of them is an exception
+FEW: Final = 2
 #: so many rounds of a loop of which the number is plain
-MOST_ROUNDS: Final = (LONGEST + _FEW) * MOST_TURNS
+MOST_ROUNDS: Final = (LONGEST + FEW) * MOST_TURNS
 _AS_IS: Final = E.Substitution({})
 
 
@@ -90,7 +90,7 @@ class Size(Struct, frozen=True, eq=False):
         """What to put in for two rounds, or for more if there are never so few."""
         terms = (self.loop.trips - self.loop.trips.const).terms
         times = abs(terms[0][1]) if len(terms) == 1 else 1
-        return max(_FEW, -((self.loop.trips.const - _FEW) // times))
+        return max(FEW, -((self.loop.trips.const - FEW) // times))
 
     @property
     def symbol(self) -> E.Sym | None:
