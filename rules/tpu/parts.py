@@ -374,13 +374,19 @@ def _step(offsets: Sequence[Expr]) -> Expr | None:
 def twice(journey: Journey, group: Sequence[Arrival], column: Column) -> list[int]:
     """The arrivals of which the part arrives elsewhere, too, by one call, or where another one is
     left out: a border that is repeated is stored by another call, from where it is, or from where
-    another call has loaded it again, of an input that is loaded from end to end."""
+    another call has loaded it again, of an input that is loaded from end to end. So may be one at
+    the border of an output that is larger than an input of which all parts arrive."""
     by_part: dict[int, list[int]] = {}
     for n, part in enumerate(column.parts):
         by_part.setdefault(id(part.offset), []).append(n)
     left = _leaves(journey, column)
+    every = journey.put.expr(kit.bytes_of(column.storage))
+    all_arrive, last = _length(column.parts[0]) * len(by_part) is every, len(column.parts) - 1
     out: list[int] = []
     for same in by_part.values():
+        border = same == [*range(same[0], same[-1] + 1)] and (same[0] == 0 or same[-1] == last)
+        if all_arrive and border:
+            continue
         calls = {group[n].store.operation.span for n in same}
         loads = {id(column.parts[n].load): column.parts[n].load for n in same}
         places = {load.operation.span for load in loads.values()}

@@ -153,3 +153,28 @@ BESIDE = """
 def test_parts_that_come_in_turn_again(tmp_path: Path, given: int, made: int) -> None:
     text = HEAD.format(given=given, made=made) + BESIDE.format(made=made)
     assert status_of(tmp_path, text) == "verified"
+
+
+CLAMPED = """
+    t = pl.make_tensor(s, pl.float32)
+    for i in range({made}):
+        part = {part}
+        pl.dma.load(t, x.sub_view(s, [part, 0, 0, 0]))
+        pl.tiu.fmul(r, t, 2.0)
+        pl.dma.store(y.sub_view(s, [i, 0, 0, 0]), r)
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "part", "status"),
+    [
+        (8, "min(i, 5)", "verified"),
+        (8, "max(i - 2, 0)", "verified"),
+        (8, "min(i, 4)", "violated"),
+        (6, "min(i, 4)", "violated"),
+        (7, "i if i < 3 else i - 1", "violated"),
+    ],
+)
+def test_borders_that_come_again(tmp_path: Path, made: int, part: str, status: str) -> None:
+    text = HEAD.format(given=6, made=made) + CLAMPED.format(made=made, part=part)
+    assert status_of(tmp_path, text) == status
