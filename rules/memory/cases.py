@@ -431,7 +431,7 @@ def _matched(way: Copy, view: View, known: Known) -> bool:
     if not entire:
         if mine.frame != view.frame or mine.dtype.itemsize is not view.dtype.itemsize:
             return False
-    left, right = (None, None) if entire else (box_of(mine), box_of(view))
+    left, right = (None, None) if entire else (mine.box, view.box)
     if not entire and (left is None or right is None):
         return False
     pairs = list(zip(left or (), right or (), strict=True))
@@ -587,7 +587,7 @@ def contains(outer: View, inner: View) -> bool:
 
 def _entire(view: View) -> bool:
     """Whether the view is all of its tensor."""
-    box = box_of(view)
+    box = view.box
     return box is not None and all(
         start is E.const(0) and size is extent
         for (start, size), extent in zip(box, view.frame, strict=True)
@@ -618,33 +618,13 @@ def _axes_of(outer: View, inner: View) -> E.Substitution | None:
 
 
 def _box_contains(outer: View, inner: View) -> bool:
-    left, right = box_of(outer), box_of(inner)
+    left, right = outer.box, inner.box
     if left is None or right is None:
         return False
     for (start, size), (lo, extent) in zip(left, right, strict=True):
         if E.le(start, lo) is not E.TRUE or E.le(lo + extent, start + size) is not E.TRUE:
             return False
     return True
-
-
-def box_of(view: View) -> list[tuple[Expr, Expr]] | None:
-    """Start and extent along each dimension, if every dimension has its own unit-step axis."""
-    sizes = {axis.symbol: axis.size for axis in view.axes}
-    used: set[int] = set()
-    out: list[tuple[Expr, Expr]] = []
-    for coord in view.coords:
-        mine = [sym for sym in coord.free() if sym in sizes]
-        if not mine:
-            out.append((coord, E.const(1)))
-            continue
-        if len(mine) > 1 or mine[0].id in used or coord.coefficient(mine[0]) != 1:
-            return None
-        start = coord - E.from_atom(mine[0])
-        if mine[0] in start.free():
-            return None
-        used.add(mine[0].id)
-        out.append((start, sizes[mine[0]]))
-    return out
 
 
 def dominates(earlier: Access, later: Access) -> bool:

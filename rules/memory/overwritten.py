@@ -19,7 +19,6 @@ from rules.memory import examples
 from rules.memory.cases import (
     Copy,
     between,
-    box_of,
     common_loops,
     contains,
     copy,
@@ -133,7 +132,7 @@ def _all_of(other: Access, way: Copy, level: int, anew: Sequence[Access], known:
     made = way.view
     if contains(other.view, made):
         return E.TRUE
-    outer, inner = box_of(other.view), box_of(made)
+    outer, inner = other.view.box, made.box
     plain = other.view.mask is E.TRUE and _same_kind(other.view, made)
     if plain and outer is not None and inner is not None:
         alone = E.and_(

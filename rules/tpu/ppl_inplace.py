@@ -8,9 +8,8 @@ is written first may be what has yet to be read.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from rules.memory.cases import box_of
 from rules.tpu.ppl_kit import check, declare, described, elementwise, function, is_device
 from verifier.hardware.chips import Chip
 from verifier.rulebase import On
@@ -23,7 +22,7 @@ from verifier.symbolic.roles import Elements, Match
 from verifier.symbolic.tensors import View
 from verifier.symbolic.trace import Operation
 
-_Box = list[tuple[Expr, Expr]]
+_Box = Sequence[tuple[Expr, Expr]]
 
 
 def partly_in_place(op: Operation, chip: Chip) -> Iterator[Check]:
@@ -113,7 +112,7 @@ def _box(view: View) -> _Box | None:
         axis.symbol in coord.free() or axis.size is E.const(1)
         for axis, coord in zip(view.axes, view.coords, strict=True)
     )
-    return box_of(view) if straight else None
+    return view.box if straight else None
 
 
 declare(

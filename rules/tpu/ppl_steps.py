@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from rules.memory.cases import box_of, contains
+from rules.memory.cases import contains
 from rules.tpu.steps import Region, Step, said
 from rules.tpu.unrolled import Event, Rounded
 from verifier.symbolic import expr as E
@@ -61,7 +61,7 @@ class ViewSteps:
             return False
         if any(E.ne(a, b) is E.TRUE for a, b in zip(tensor(one), tensor(other), strict=True)):
             return False
-        boxes = box_of(one), box_of(other)
+        boxes = one.box, other.box
         if boxes[0] is None or boxes[1] is None or one.frame != other.frame:
             return True
         return not any(

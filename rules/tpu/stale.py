@@ -15,7 +15,6 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from rules.memory.cases import box_of
 from rules.tpu import flow, kit, ppl_kit
 from rules.tpu.examples import pair
 from rules.tpu.kit import words
@@ -302,7 +301,7 @@ def _steps_of_tensors(trace: Trace) -> list[Step]:
 
 
 def _of_view(role: str, view: View) -> Region:
-    box = box_of(view)
+    box = view.box
     if box is None:
         return Region(role, id(view.storage), (), ())
     begin = tuple(start for start, _ in box)

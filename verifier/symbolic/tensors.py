@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import cached_property
 from typing import TYPE_CHECKING, TypedDict
 
 import msgspec
@@ -321,7 +322,7 @@ class Picked(Struct, frozen=True, eq=False):
     index: View
 
 
-class View(Struct, frozen=True, eq=False):
+class View(Struct, frozen=True, eq=False, dict=True):
     """A tile or tensor as an operand sees it.
 
     Element ``(t_0, ..., t_k)`` of the view, ``0 <= t_j < axes[j].size``, lies at ``coords[d]``
@@ -431,6 +432,27 @@ class View(Struct, frozen=True, eq=False):
         one = E.Substitution({first.symbol: first.index + 1})
         step = one.expr(coord) - coord
         return step if first.symbol not in step.free() else None
+
+    @cached_property
+    def box(self) -> Sequence[tuple[Expr, Expr]] | None:
+        """Start and extent along each dimension of ``frame``, if each has a unit-step axis of its
+        own, or none."""
+        sizes = {axis.symbol: axis.size for axis in self.axes}
+        used: set[int] = set()
+        out: list[tuple[Expr, Expr]] = []
+        for coord in self.coords:
+            mine = [sym for sym in coord.free() if sym in sizes]
+            if not mine:
+                out.append((coord, E.const(1)))
+                continue
+            if len(mine) > 1 or mine[0].id in used or coord.coefficient(mine[0]) != 1:
+                return None
+            start = coord - E.from_atom(mine[0])
+            if mine[0] in start.free():
+                return None
+            used.add(mine[0].id)
+            out.append((start, sizes[mine[0]]))
+        return out
 
     @property
     def name(self) -> str:
