@@ -29,6 +29,14 @@ def _call_of(op: Operation) -> _Call:
     return op.call, op.loops
 
 
+def _is_behind(op: Operation, other: Operation) -> bool:
+    """Whether an operation stands outside of the innermost loop around another one."""
+    listed = {each.loop for each in op.rounds}
+    return all(loop not in op.loops for loop in other.loops[-1:]) and all(
+        each.loop not in listed for each in other.rounds[-1:]
+    )
+
+
 class Course(Generic[PlaceT]):
     """Operations one by one, each in a round of the loop that is looked at, or in none."""
 
@@ -406,21 +414,30 @@ class Course(Generic[PlaceT]):
         sure = all(self.fates.steps[n].sure for n in group_of)
         return taken if sure and len(names) == 1 and times == len(groups) > 1 else None
 
-    def unused(self, op: Operation) -> int | None:
+    def unused(self, op: Operation, *, in_full: bool) -> int | None:
         """A part that nothing takes, and nothing overwrites, while something behind the rounds
-        takes others of the same call one by one, and nothing within does."""
+        takes most of the same call one by one, one as often as the other, and nothing within does;
+        ``in_full``: all loops have as many rounds as they ever have, so that one behind these may
+        be what takes them."""
         mine, fates = self._steps(op), self.fates
         takers = [n for n, found in enumerate(fates.taken) if found & mine and not mine >> n & 1]
         whole = all(fates.taken[n] & mine == mine & self._sources(n) for n in takers)
-        within = any(self._round(n) is not None for n in takers)
-        if within or not whole or not mine & fates.reached:
+        within = any(
+            self._round(n) is not None
+            and not (in_full and _is_behind(fates.steps[n].operation, op))
+            for n in takers
+        )
+        taken = [len(self._takers[n]) for n in bits(mine) if self._is_taken(n)]
+        left = [n for n in bits(mine & ~fates.left) if self._is_untouched(n)]
+        if within or not whole or len(set(taken)) != 1 or not mine & fates.reached:
             return None
-        for number in bits(mine):
-            step = fates.steps[number]
-            left = step.sure and not self._is_taken(number) and number not in fates.filled
-            if left and step.part and sum(each.part == step.part for each in fates.steps) == 1:
-                return number
-        return None
+        return left[0] if 0 < len(left) < len(taken) else None
+
+    def _is_untouched(self, number: int) -> bool:
+        """Whether a part surely was loaded, once only, is there still, and nothing takes it."""
+        step, fates = self.fates.steps[number], self.fates
+        there = step.sure and not self._is_taken(number) and number not in fates.filled
+        return there and bool(step.part) and sum(s.part == step.part for s in fates.steps) == 1
 
     def _sources(self, number: int) -> int:
         """The steps that have left just what it reads."""

@@ -217,7 +217,12 @@ class Gone(Generic[PlaceT]):
             bad = self._at_length(lambda course: course.unstored(op))
         if not bad and self._has_some(op):
             bad = self._at_length(lambda course: course.left_out(op))
-        return bad or self._each(lambda course: course.unused(op) if self.is_plain else None)
+        return bad or self._unused(op)
+
+    def _unused(self, op: Operation) -> dict[int, int]:
+        if not self.is_plain:
+            return {}
+        return self._each(lambda course: course.unused(op, in_full=self.is_in_full))
 
     def _added_behind(self, op: Operation) -> dict[int, int]:
         """Of one sum alone it is told otherwise."""
@@ -234,6 +239,11 @@ class Gone(Generic[PlaceT]):
         """Whether there are as many rounds each time."""
         return True
 
+    @property
+    def is_in_full(self) -> bool:
+        """Whether every loop is gone through with all rounds that it ever has."""
+        return self.is_plain
+
     def _each(self, find: Callable[[Course[PlaceT]], int | None]) -> dict[int, int]:
         """The numbers of rounds at which something is found, and what."""
         found = {value: find(course) for value, course in self.courses.items()}
@@ -246,7 +256,8 @@ class Gone(Generic[PlaceT]):
 
     def _put_before(self, op: Operation) -> dict[int, int]:
         found = self._each(lambda course: course.replaced(op))
-        return found or self._at_length(lambda course: course.left_out(op))
+        found = found or self._at_length(lambda course: course.left_out(op))
+        return found or self._unused(op)
 
     def _all_but_the_last(self, op: Operation) -> dict[int, int]:
         largest = self.largest
@@ -379,6 +390,10 @@ class Sized(Gone[PlaceT]):
     @property
     def is_plain(self) -> bool:
         return self.size.term.is_const
+
+    @property
+    def is_in_full(self) -> bool:
+        return self.is_plain and not self.others
 
     def _is_few(self, few: int, every: int) -> bool:
         return super()._is_few(few, every) and (self.ends or few + FEW < every)
