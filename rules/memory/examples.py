@@ -210,6 +210,32 @@ def doubled_pages(pages):
 )
 LOST_LOAD_FAILING: Final = LOST_LOAD_PASSING.replace("% 2]", "% 1]")
 
+# ----------------------------------------------------------------- stale-rest
+
+STALE_PASSING: Final = (
+    _HEAD
+    + '''\
+@nki.jit
+def row_totals(scores):
+    """Sums of the rows of scores[80, n], 200 columns at a time."""
+    rows, n = scores.shape
+    assert rows == 80 and n >= 200
+    totals = nl.ndarray((rows, 1), dtype=nl.float32, buffer=nl.shared_hbm)
+    total = nl.ndarray((rows, 1), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.memset(dst=total, value=0.0)
+    part = nl.ndarray((rows, 200), dtype=scores.dtype, buffer=nl.sbuf)
+    for c in range(0, n, 200):
+        width = min(200, n - c)
+        nisa.dma_copy(dst=part[:, 0:width], src=scores[:, c : c + width])
+        sums = nl.ndarray((rows, 1), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.tensor_reduce(dst=sums, op=nl.add, data=part[:, 0:width], axis=1)
+        nisa.tensor_tensor(dst=total, data1=total, data2=sums, op=nl.add)
+    nisa.dma_copy(dst=totals, src=total)
+    return totals
+'''
+)
+STALE_FAILING: Final = STALE_PASSING.replace("data=part[:, 0:width]", "data=part")
+
 # ----------------------------------------------------------------- input-part-skipped
 
 SKIPPED_PASSING: Final = """\

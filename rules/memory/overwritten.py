@@ -31,6 +31,7 @@ from rules.memory.cases import (
     preceding,
 )
 from rules.memory.loaded import Load, brought_again, is_linear, load_of, put_in
+from rules.memory.reading import regions
 from rules.memory.words import subject
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
@@ -86,6 +87,8 @@ def overwritten_loads(trace: Trace, target: Target) -> Iterable[Check]:
         found = load_of(access, table)
         return access.operation if found is None else found.operation
 
+    if not trace.completes or trace.dies:
+        return  # what comes after an error may read any of them
     for uses in _placed_by_nobody(trace, Buffer.SBUF):
         if not uses.reads:
             continue  # nobody wants it: that is told as such
@@ -94,7 +97,7 @@ def overwritten_loads(trace: Trace, target: Target) -> Iterable[Check]:
             if load is None or not write.view.exact or write.view.indirect:
                 continue
             for later in _over(write, uses, trace, maker):
-                if _is_meant_for(later.write, write):
+                if _is_meant_for(later.write, write) and not _told_of_order(write, later, trace):
                     yield from _read_or_brought(load, later, uses, table)
 
 
@@ -147,13 +150,15 @@ def _begins(uses: Uses) -> list[Access]:
     """What sets its place anew, whatever was there."""
     own = {id(target.operation) for target in uses.sums}
     return [
-        each
+        part.access
         for each in uses.writes
         if each.operation.effect is not Effect.FIRST_SETS
         and id(each.operation) not in own
         and accumulation(each.operation) is not E.TRUE
         and each.view.exact
         and not each.view.indirect
+        for part in regions(each)
+        if not part.partial
     ]
 
 
@@ -309,6 +314,13 @@ def _is_meant_for(over: Access, write: Access) -> bool:
     )
 
 
+def _told_of_order(write: Access, later: _Over, trace: Trace) -> bool:
+    """Whether iterations that promise to be independent fill one place: that is told of these."""
+    if later.level >= common_loops(write.loops, later.write.loops):
+        return False
+    return trace.generation.reorders and write.loops[later.level].kind.unordered
+
+
 def _read_or_brought(load: Load, later: _Over, uses: Uses, table: Index) -> Iterator[Check]:
     """As :func:`_read_before`, of a load, some of which nothing else brings.
 
@@ -325,7 +337,12 @@ def _read_or_brought(load: Load, later: _Over, uses: Uses, table: Index) -> Iter
         return
     read = E.or_(*(E.and_(*_wanted(each)) for each in _readers(uses)))
     elements = (axis.within for axis in load.source.axes)
-    yield replace(found, predicate=predicate, given=(*found.given, *elements, read))
+    yield replace(
+        found,
+        predicate=predicate,
+        given=(*found.given, *elements, read),
+        follows=(later.write.operation.span, write.operation.span),
+    )
 
 
 def _in_its_round(read: Access, later: _Over, table: Index) -> Bool:
