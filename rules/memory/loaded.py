@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from rules.memory.cases import Copy, common_loops, copy, covered
 from verifier.hardware.memories import Buffer
 from verifier.symbolic import expr as E
-from verifier.symbolic.effects import Carried
 from verifier.symbolic.expr import Bool, Expr, Sym
+from verifier.symbolic.memory.content import moved
 from verifier.symbolic.memory.index import Access, Index, tensor
 from verifier.symbolic.memory.known import Known
 from verifier.symbolic.tensors import Axis, Loop, LoopKind, StorageKind, View
@@ -32,8 +32,9 @@ def load_of(write: Access, table: Index) -> Load | None:
     """The load by which a tile gets what is written to it, at once or as the value of a call; None:
     it is none."""
     operation = write.operation
-    source = moved_from(operation)
-    if source is None or write.view.buffer is not Buffer.SBUF or operation.adds:
+    role = moved(operation)
+    source = None if role is None else operation.view(role)
+    if source is None or write.view.buffer is not Buffer.SBUF:
         return None
     if source.buffer.off_chip:
         return Load(write, operation, source)
@@ -41,21 +42,10 @@ def load_of(write: Access, table: Index) -> Load | None:
     if source.storage.kind is not StorageKind.RESULT or len(uses.writes) != 1:
         return None
     made = uses.writes[0]
-    if made.loops != write.loops or made.path != write.path or moved_from(made.operation) is None:
+    if made.loops != write.loops or made.path != write.path:
         return None
     found = load_of(made, table)
     return None if found is None else replace(found, write=write)
-
-
-def moved_from(operation: Operation) -> View | None:
-    """What an operation does no more with than to move it; None: it does something else."""
-    if len(operation.reads) != 1 or len(operation.writes) != 1:
-        return None
-    [(role, view)] = operation.reads
-    instruction = operation.instruction
-    entries = instruction.footprint.reads_of(role) if instruction is not None else ()
-    moves = all(isinstance(entry.fate, Carried) and entry.fate.moved for entry in entries)
-    return view if entries and moves else None
 
 
 def brought_again(load: Load, way: Copy, level: int, table: Index) -> Bool:
@@ -141,4 +131,4 @@ def _is_linear(atom: E.Atom) -> bool:
     return all(map(is_linear, atom.children()))
 
 
-__all__ = ["Load", "brought_again", "is_linear", "load_of", "moved_from", "put_in"]
+__all__ = ["Load", "brought_again", "is_linear", "load_of", "put_in"]

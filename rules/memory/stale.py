@@ -133,7 +133,7 @@ def _is_filled(storage: Storage, table: Table) -> bool:
         return False
     operation = writes[0].operation
     for entry in writes[0].operation.instruction.footprint.writes_of(writes[0].role):
-        number = entry.constant
+        number: object = entry.constant
         if isinstance(number, str):
             operand = operation.operands.get(number)
             number = None if operand is None else operand.value

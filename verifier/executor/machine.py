@@ -42,6 +42,7 @@ from verifier.symbolic.memory.events import (
     Life,
     Origin,
     Overwritten,
+    Rested,
     Returned,
     Stored,
     Stretch,
@@ -69,7 +70,7 @@ TRACED: Final = 100
 
 #: what shows only where it is known which elements were written, and which sums were begun
 TRACKED_EVENTS: Final = frozenset({UndefinedRead, UndefinedLanes, Returned, Filled, Added})
-_SUM_EVENTS: Final = frozenset({UndefinedRead, Added, Overwritten})
+_SUM_EVENTS: Final = frozenset({UndefinedRead, Added, Overwritten, Rested})
 #: operations until a run is looked at for the first time
 _PROBED: Final = 16
 _NEVER: Final = 1 << 62

@@ -6,7 +6,7 @@ import weakref
 from collections.abc import Iterable
 from functools import lru_cache
 from math import prod
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from msgspec import Struct
@@ -22,6 +22,9 @@ from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.memory.events import Life
 from verifier.symbolic.tensors import DType, Storage, StorageKind, View
+
+if TYPE_CHECKING:
+    from verifier.executor.brought import Brought
 
 Array = NDArray[Any]
 
@@ -138,6 +141,7 @@ class Memory:
         "aliases",
         "arguments",
         "bits",
+        "brought",
         "content",
         "data",
         "full",
@@ -187,8 +191,10 @@ class Memory:
         self.written = False
         #: whether anything but a matmul wrote to it (PSUM)
         self.writer = ""
-        #: what the Tensor Engine has made in it, if anything (PSUM)
+        #: what the Tensor Engine has made in it (PSUM), or loads have brought, if anything
         self.products: Products | None = None
+        #: the last load (SBUF)
+        self.brought: Brought | None = None
         self.untracked = False
         self.unit = template.itemsize
 

@@ -125,7 +125,7 @@ class Added(Struct, frozen=True):
 
 
 class Overwritten(Struct, frozen=True):
-    """What a multiplication or a load of ``operation`` has brought is gone, and nothing has read any
+    """What a multiplication or a load of ``operation`` has left is gone, and nothing has read any
     of it: the last of it is overwritten, at ``span``, by something else."""
 
     operation: Operation
