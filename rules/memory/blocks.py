@@ -20,7 +20,7 @@ def takes_other_block(product: Access, loop: Loop, table: Index) -> bool:
     for role in operation.instruction.factors:
         view = operation.view(role)
         summed = None if view is None else _summed(product, role, view)
-        place = None if view is None else origin(view, table)
+        place = None if view is None else origin(view, product.loops, table)
         if view is None or summed is None or place is None:
             return False
         indices = {each.symbol for each in product.loops}

@@ -11,15 +11,16 @@ factor is made in each round: it may have zeros there.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from rules.memory.reading import place_in
+from verifier.hardware.engines import Engine
 from verifier.symbolic import expr as E
-from verifier.symbolic.effects import ALL, Decides, Folded, Index, Line, Reads
+from verifier.symbolic.effects import ALL, Carried, Decides, Folded, Index, Line, Reads
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.instruction import Trait
 from verifier.symbolic.tensors import Loop
@@ -95,25 +96,27 @@ class Step(Struct, frozen=True):
 
 class Stale(Struct, frozen=True):
     """An operation takes a rest of an earlier load, unless ``fine``; ``given``: what holds of the
-    symbols that ``fine`` has besides."""
+    symbols that ``fine`` has besides. ``tail``: the dimension of the load that ``axis`` goes along."""
 
     step: Step
     read: Region
     load: Step
     axis: int
+    tail: int
     size: Expr
     fine: Bool
     given: tuple[Bool, ...] = ()
 
 
 class _Valid(Struct, frozen=True):
-    """What is brought of a place, and along which dimensions there may be a rest beyond.
+    """What is brought of a place; ``tails``: the dimensions along which there may be a rest beyond,
+    each with that of the load itself.
 
     ``sums``: the places whose own elements were added to it.
     """
 
     region: Region
-    tails: tuple[int, ...]
+    tails: Mapping[int, int]
     sums: frozenset[int] = frozenset()
 
 
@@ -140,7 +143,7 @@ def _unless_less_before(found: Stale, region: Region, loop: Loop) -> Stale:
     """A rest is there if an earlier round has brought more, to the same tensor."""
     earlier = E.fresh(f"earlier {loop.name or 'i'}", 0, loop.symbol.hi, E.Origin.POINT)
     put = E.Substitution({loop.symbol: earlier})
-    less = E.le(put.expr(region.end(found.axis)), region.end(found.axis))
+    less = E.le(put.expr(region.end(found.tail)), region.end(found.tail))
     other = (E.ne(put.expr(term), term) for term in region.instance)
     given = (E.lt(earlier, loop.index), *map(put.bool, found.load.operation.path))
     return replace(found, fine=E.or_(found.fine, less, *other), given=given)
@@ -171,7 +174,7 @@ def _replaced(steps: Sequence[Step], load: Step, element: Element) -> Iterator[S
             if step.order > load.order and step.operation.loops[: len(around)] == around
         ]
         for found in _Follow(element, steps).taken(behind, load, tails):
-            less = E.le(other.end(found.axis), region.end(found.axis))
+            less = E.le(other.end(found.tail), region.end(found.tail))
             yield replace(found, fine=E.or_(found.fine, less))
 
 
@@ -231,7 +234,7 @@ class _Follow:
     def taken(self, steps: Iterable[Step], load: Step, tails: Sequence[int]) -> Iterator[Stale]:
         """What takes more than what is brought: into a number, a sum, or out of the kernel."""
         (region,) = load.writes
-        valid = {region.place: _Valid(region, tuple(tails))}
+        valid = {region.place: _Valid(region, {k: k for k in tails})}
         surely = set(load.operation.path)
         for step in steps:
             made: dict[int, _Valid] = {}
@@ -255,12 +258,12 @@ class _Follow:
         operation = step.operation
         if operation.instruction is None or self._hangs_on_another(step, read, load):
             return
-        for axis in known.tails:
+        for axis, tail in known.tails.items():
             own = read.axis(axis)
             if own is None or not _alike(read, known.region, axis):
                 continue
             fine = E.le(read.end(axis), known.region.end(axis))
-            found = Stale(step, read, load, axis, known.region.sizes[axis], fine)
+            found = Stale(step, read, load, axis, tail, known.region.sizes[axis], fine)
             for entry in operation.instruction.footprint.reads_of(read.role):
                 line, index = self._line(operation, entry)
                 if fine is E.TRUE or line is None or own >= len(line):
@@ -301,13 +304,13 @@ class _Follow:
             extent = extent - read.begin[axis]
         sizes = list(target.sizes)
         sizes[there] = E.minimum(sizes[there], extent)
-        made[target.place] = _Valid(replace(target, sizes=tuple(sizes)), (there,), sums)
+        made[target.place] = _Valid(replace(target, sizes=tuple(sizes)), {there: found.tail}, sums)
 
     def _line(self, operation: Operation, entry: Reads) -> tuple[Line | None, Index]:
         """What goes into an element of the result: None where all along an axis does."""
         if isinstance(entry.fate, Decides) or entry.where is not ALL:
             return None, ()
-        if entry.when.holds(operation) is E.FALSE:
+        if not _is_done(operation, entry):
             return None, ()
         index = self._element(operation, entry.fate.to)
         return place_in(entry.fate, operation, index), index
@@ -340,6 +343,14 @@ class _Follow:
             step.loads and any(s in inner for size in step.writes[0].sizes for s in size.free())
             for step in fills
         )
+
+
+def _is_done(operation: Operation, entry: Reads) -> bool:
+    """Whether that becomes of an operand. What a product with an identity does is to move it."""
+    described = operation.instruction
+    if described is not None and operation.engine is Engine.TENSOR and not described.factors:
+        return isinstance(entry.fate, Carried)
+    return entry.when.holds(operation) is not E.FALSE
 
 
 def adds(operation: Operation) -> bool:
