@@ -96,7 +96,10 @@ class Step(Struct, frozen=True):
 
 class Stale(Struct, frozen=True):
     """An operation takes a rest of an earlier load, unless ``fine``; ``given``: what holds of the
-    symbols that ``fine`` has besides. ``tail``: the dimension of the load that ``axis`` goes along."""
+    symbols that ``fine`` has besides.
+
+    ``tail``: the dimension of the load that ``axis`` is made of.
+    """
 
     step: Step
     read: Region

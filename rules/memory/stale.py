@@ -155,8 +155,8 @@ def _check(found: Stale) -> Check:
     return Check(
         predicate=found.fine,
         span=op.span_of(found.read.role),
-        text=f"`{what}` takes of `{found_name(found)}` no more than was brought last",
-        message=f"`{what}` takes more of `{found_name(found)}` than `{load}` has brought last: the "
+        text=f"`{what}` takes of `{_name_of(found)}` no more than was brought last",
+        message=f"`{what}` takes more of `{_name_of(found)}` than `{load}` has brought last: the "
         "rest is what an earlier one has left",
         given=(*(loop.within for loop in loops), *found.given),
         values=(
@@ -171,7 +171,7 @@ def _check(found: Stale) -> Check:
     )
 
 
-def found_name(found: Stale) -> str:
+def _name_of(found: Stale) -> str:
     """What the tile is called that is taken."""
     view = next(view for role, view in found.step.operation.reads if role == found.read.role)
     return view.storage.name
