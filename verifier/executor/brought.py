@@ -6,12 +6,10 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
-
 from verifier.executor.contents import SUM
 from verifier.executor.flow import Steps
 from verifier.executor.memory import Bound
-from verifier.executor.products import Products
+from verifier.executor.products import Brought, Products
 from verifier.executor.regions import Gather, Geometry
 from verifier.hardware.memories import Buffer
 from verifier.symbolic.memory.events import Overwritten, Rested
@@ -20,16 +18,6 @@ from verifier.symbolic.trace import Operation
 
 if TYPE_CHECKING:
     from verifier.executor.machine import ConcreteMachine
-
-
-class Brought(Struct, eq=False):
-    """The last load to a place: ``count`` elements, and the ``most`` that one has brought there
-    since something else was."""
-
-    operation: Operation
-    begin: int
-    count: int
-    most: int
 
 
 def note_reads(machine: ConcreteMachine, steps: Steps, bounds: dict[str, Bound]) -> None:
@@ -117,4 +105,4 @@ def _count(place: Geometry | Gather) -> int:
     return int(place.mask.sum())
 
 
-__all__ = ["Brought", "note_reads", "note_writes"]
+__all__ = ["note_reads", "note_writes"]

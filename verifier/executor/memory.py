@@ -6,14 +6,14 @@ import weakref
 from collections.abc import Iterable
 from functools import lru_cache
 from math import prod
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
 from verifier.executor.contents import Contents
-from verifier.executor.products import Products
+from verifier.executor.products import Brought, Products
 from verifier.executor.regions import Gather, Geometry, positions_of
 from verifier.executor.semantics.casts import NUMPY
 from verifier.hardware import dtypes as dt
@@ -22,9 +22,6 @@ from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.memory.events import Life
 from verifier.symbolic.tensors import DType, Storage, StorageKind, View
-
-if TYPE_CHECKING:
-    from verifier.executor.brought import Brought
 
 Array = NDArray[Any]
 
