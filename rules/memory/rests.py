@@ -311,8 +311,10 @@ class _Follow:
 
     def _line(self, operation: Operation, entry: Reads) -> tuple[Line | None, Index]:
         """What goes into an element of the result: None where all along an axis does."""
-        if isinstance(entry.fate, Decides) or entry.where is not ALL:
+        if isinstance(entry.fate, Decides) or not entry.where.exact:
             return None, ()
+        if isinstance(entry.fate, Carried) and entry.where is not ALL:
+            return None, ()  # what it selects may be what was brought
         if not _is_done(operation, entry):
             return None, ()
         index = self._element(operation, entry.fate.to)
