@@ -8,6 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from rules.memory import examples
+from rules.memory.product_blocks import takes_other_block
 from rules.memory.cases import (
     Copy,
     apart,
@@ -23,8 +24,9 @@ from rules.memory.cases import (
     preceding,
     renewed,
 )
+from rules.memory.loaded import is_linear
 from rules.memory.sums import Fault, fault
-from rules.memory.words import allocation_note, element
+from rules.memory.words import allocation_note, element, subject
 from verifier.hardware.capabilities import Capability
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target, first_with
@@ -37,7 +39,9 @@ from verifier.symbolic.memory.content import Content, written
 from verifier.symbolic.memory.events import Added
 from verifier.symbolic.memory.index import (
     Access,
+    Index,
     Uses,
+    accumulation,
     index,
     is_matmul,
     is_tensor_engine,
@@ -72,6 +76,7 @@ def accumulation_protocol(trace: Trace, target: Target) -> Iterable[Check]:
                 yield from _foreign(access, uses, target)
                 yield from _in_part(access, uses, target)
                 yield from _stale(access, uses, target)
+                yield from _of_another_block(access, uses, target, index(trace))
 
 
 def _sums(uses: Uses) -> list[Access]:
@@ -324,6 +329,29 @@ def _stale(access: Access, uses: Uses, target: Target) -> Iterator[Check]:
         yield _stale_check(access, uses, wrong, found[0], E.and_(*parts), exact)
 
 
+def _of_another_block(access: Access, uses: Uses, target: Target, table: Index) -> Iterator[Check]:
+    """With a flag that says where sums begin, a tile is used, and goes on with another block.
+
+    That is meant where the next terms are of other parts of what is summed over (a running sum that
+    is looked at now and then). Terms of the same parts, for other rows or columns of the result,
+    are those of another sum.
+    """
+    wrong = fault(Content.USED, Effect.ADDS, target, uses.storage.name, another=True)
+    adds = accumulation(access.operation)
+    if wrong is None or adds is E.FALSE:
+        return
+    if adds is not E.TRUE:
+        access = replace(access, given=(*access.given, adds), reaches={})
+    for use in _uses_before(access, uses):
+        if use.level is None or not takes_other_block(access, access.loops[use.level], table):
+            continue
+        kept, known = _kept(access, uses, use)
+        if known and kept is not E.TRUE and is_linear(kept):
+            found = _stale_check(access, uses, wrong, use, kept, True)
+            yield replace(found, subject=subject(uses.storage))
+            return
+
+
 def _every_iteration(access: Access, uses: Uses, use: _Use) -> Loop | None:
     """The loop, if each of its iterations uses all of the sum and nothing in it begins anew."""
     if use.level is None or use.read.order < access.order:
@@ -443,6 +471,22 @@ def _stale_check(
     )
 
 
+def added_to_used(event: Added, target: Target) -> Iterator[Check]:
+    """As :func:`_of_another_block`, of a run: that the sum was used is seen here, not of what."""
+    storage, operation = event.storage, event.operation
+    wrong = fault(event.content, Effect.ADDS, target, storage.name, another=True)
+    if wrong is not None and event.content is Content.USED and operation.effect is Effect.ADDS:
+        yield Check(
+            predicate=E.FALSE,
+            span=operation.span,
+            text=wrong.text,
+            message=wrong.message,
+            facts=(wrong.fact,),
+            notes=(allocation_note(storage),),
+            subject=subject(storage),
+        )
+
+
 def added(event: Added, target: Target) -> Iterator[Check]:
     """The multiplication of a run into a place with some content."""
     operation = event.operation
@@ -477,7 +521,7 @@ register(
         facts=("NKI-MMU25", "NKI-MMU26", "NKI-MMU27", "NKI-MMU28", "NKI-MMX14", "NKI-B23"),
         on=On.TRACE,
         check=accumulation_protocol,
-        monitors=(Monitor(Added, added),),
+        monitors=(Monitor(Added, added), Monitor(Added, added_to_used, meant=True)),
         failing=examples.ACCUMULATION_FAILING,
         passing=examples.ACCUMULATION_PASSING,
     )

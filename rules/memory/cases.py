@@ -436,7 +436,7 @@ def _matched(way: Copy, view: View, known: Known) -> bool:
         return False
     pairs = list(zip(left or (), right or (), strict=True))
     trips = {loop.symbol: loop.trips for loop in way.private}
-    chosen = _starting([(start, wanted) for (start, _), (wanted, _) in pairs], trips)
+    chosen = starting([(start, wanted) for (start, _), (wanted, _) in pairs], trips)
     if chosen is None:
         return False
     put = E.Substitution(chosen)
@@ -459,7 +459,7 @@ def _matched(way: Copy, view: View, known: Known) -> bool:
     return True
 
 
-def _starting(
+def starting(
     starts: list[tuple[Expr, Expr]], private: Mapping[E.Sym, Expr]
 ) -> dict[E.Sym, Expr] | None:
     """The private indices that make each first place the second; None if it cannot be said."""
@@ -675,4 +675,5 @@ __all__ = [
     "quotient",
     "renewed",
     "same_elements",
+    "starting",
 ]

@@ -186,6 +186,56 @@ TAIL_PASSING: Final = TAIL_FAILING.replace("and depth >= 128\n", "and depth % 12
 LOST_PASSING: Final = TAIL_PASSING.replace("moving=b)", "moving=b, accumulate=k > 0)")
 LOST_FAILING: Final = LOST_PASSING.replace("accumulate=k > 0", "accumulate=False")
 
+# ----------------------------------------------------------------- lost-load
+
+LOST_LOAD_PASSING: Final = (
+    _HEAD
+    + '''\
+@nki.jit
+def doubled_pages(pages):
+    """Twice each page of pages[n, 96, 200]; the next one is loaded while one is worked on."""
+    n, rows, columns = pages.shape
+    assert n >= 2 and rows == 96 and columns == 200
+    doubled = nl.ndarray((n, rows, columns), dtype=pages.dtype, buffer=nl.shared_hbm)
+    buffers = [nl.ndarray((96, 200), dtype=pages.dtype, buffer=nl.sbuf) for _ in range(2)]
+    nisa.dma_copy(dst=buffers[0], src=pages[0])
+    for p in range(n):
+        if p + 1 < n:
+            nisa.dma_copy(dst=buffers[(p + 1) % 2], src=pages[p + 1])
+        twice = nl.ndarray((96, 200), dtype=pages.dtype, buffer=nl.sbuf)
+        nisa.tensor_tensor(dst=twice, data1=buffers[p % 2], data2=buffers[p % 2], op=nl.add)
+        nisa.dma_copy(dst=doubled[p], src=twice)
+    return doubled
+'''
+)
+LOST_LOAD_FAILING: Final = LOST_LOAD_PASSING.replace("% 2]", "% 1]")
+
+# ----------------------------------------------------------------- stale-rest
+
+STALE_PASSING: Final = (
+    _HEAD
+    + '''\
+@nki.jit
+def row_totals(scores):
+    """Sums of the rows of scores[80, n], 200 columns at a time."""
+    rows, n = scores.shape
+    assert rows == 80 and n >= 200
+    totals = nl.ndarray((rows, 1), dtype=nl.float32, buffer=nl.shared_hbm)
+    total = nl.ndarray((rows, 1), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.memset(dst=total, value=0.0)
+    part = nl.ndarray((rows, 200), dtype=scores.dtype, buffer=nl.sbuf)
+    for c in range(0, n, 200):
+        width = min(200, n - c)
+        nisa.dma_copy(dst=part[:, 0:width], src=scores[:, c : c + width])
+        sums = nl.ndarray((rows, 1), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.tensor_reduce(dst=sums, op=nl.add, data=part[:, 0:width], axis=1)
+        nisa.tensor_tensor(dst=total, data1=total, data2=sums, op=nl.add)
+    nisa.dma_copy(dst=totals, src=total)
+    return totals
+'''
+)
+STALE_FAILING: Final = STALE_PASSING.replace("data=part[:, 0:width]", "data=part")
+
 # ----------------------------------------------------------------- input-part-skipped
 
 SKIPPED_PASSING: Final = """\

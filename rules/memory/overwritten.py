@@ -1,15 +1,19 @@
-"""Products that are overwritten before anything has read them.
+"""Products and loads that are overwritten before anything has read them.
 
 What the Tensor Engine has computed and later writes over all of its place destroy, unread, was
 computed for nothing: a product that begins anew in each trip of a loop over a contraction, two
 products in one tile. Repeating the very same product is none: that it makes the same is known.
 A product is what one operation leaves in its place, in one of several tiles or a part of one; it is
 lost when the last of it is overwritten, by one write or by several, and nothing has read any of it.
+
+So it is of what a tile was loaded with: a pipeline whose stages take one buffer, or the wrong one
+in turn. What is loaded ahead for a round that does not come, and is brought once more then, is no
+loss; nor is what a round does not read under its own condition, nor a tile that nobody reads.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from msgspec import Struct
@@ -25,6 +29,8 @@ from rules.memory.cases import (
     covered,
     preceding,
 )
+from rules.memory.loaded import Load, brought_again, is_linear, load_of, put_in
+from rules.memory.reading import regions
 from rules.memory.words import subject
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
@@ -36,6 +42,7 @@ from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.memory.events import Overwritten
 from verifier.symbolic.memory.index import (
     Access,
+    Index,
     Uses,
     accumulation,
     index,
@@ -64,19 +71,55 @@ class _Over(Struct, frozen=True):
 
 def overwritten_products(trace: Trace, target: Target) -> Iterable[Check]:
     """A check for each product and each write that may be over all of it."""
-    if trace.unmodelled:  # it may read any of them
-        return
-    for uses in index(trace).storages:
-        if uses.storage.buffer is not Buffer.PSUM or uses.storage.address is not None:
-            continue
+    for uses in _placed_by_nobody(trace, Buffer.PSUM):
         for write in uses.writes:
             if is_tensor_engine(write.operation) and write.view.exact and not write.view.indirect:
-                for later in _over(write, uses, trace):
+                for later in _over(write, uses, trace, _itself):
                     yield _read_before(write, later, uses)
 
 
-def _over(write: Access, uses: Uses, trace: Trace) -> Iterator[_Over]:
-    """What fills the whole place of a result anew, in all rounds of the loops around it."""
+def overwritten_loads(trace: Trace, target: Target) -> Iterable[Check]:
+    """A check for each load and each write that may be over all of it."""
+    table = index(trace)
+
+    def maker(access: Access) -> Operation:
+        found = load_of(access, table)
+        return access.operation if found is None else found.operation
+
+    if not trace.completes or trace.dies:
+        return  # what comes after an error may read any of them
+    for uses in _placed_by_nobody(trace, Buffer.SBUF):
+        if not uses.reads:
+            continue  # nobody wants it: that is told as such
+        for write in uses.writes:
+            load = load_of(write, table)
+            if load is None or not write.view.exact or write.view.indirect:
+                continue
+            for later in _over(write, uses, trace, maker):
+                if _is_meant_for(later.write, write) and not _told_of_order(write, later, trace):
+                    yield from _read_or_brought(load, later, uses, table)
+
+
+def _placed_by_nobody(trace: Trace, buffer: Buffer) -> Iterator[Uses]:
+    """The tensors of a memory that nobody has placed by hand, over others maybe."""
+    if trace.unmodelled:  # it may read any of them
+        return
+    for uses in index(trace).storages:
+        if uses.storage.buffer is buffer and uses.storage.address is None:
+            yield uses
+
+
+def _itself(access: Access) -> Operation:
+    return access.operation
+
+
+def _over(
+    write: Access, uses: Uses, trace: Trace, maker: Callable[[Access], Operation]
+) -> Iterator[_Over]:
+    """What fills the whole place of a result anew, in all rounds of the loops around it.
+
+    ``maker``: the operation that makes what is written.
+    """
     anew = _begins(uses)
     taken = _taken_at_once(write, uses)
     for other in anew:
@@ -94,7 +137,9 @@ def _over(write: Access, uses: Uses, trace: Trace) -> Iterator[_Over]:
             if any(known.decide(E.not_(fact)) is True for fact in (*way.ranges, sets)):
                 continue
             over = _all_of(other, way, level, anew, known)
-            changed = over if over is E.FALSE else _makes_new(way, other, level, trace)
+            changed = over
+            if over is not E.FALSE:
+                changed = _makes_new(way, other, level, trace, (maker(write), maker(other)))
             when = E.and_(sets, over, changed)
             if when is not E.FALSE and not _open(when):
                 yield _Over(other, way, level, when)
@@ -104,13 +149,15 @@ def _begins(uses: Uses) -> list[Access]:
     """What sets its place anew, whatever was there."""
     own = {id(target.operation) for target in uses.sums}
     return [
-        each
+        part.access
         for each in uses.writes
         if each.operation.effect is not Effect.FIRST_SETS
         and id(each.operation) not in own
         and accumulation(each.operation) is not E.TRUE
         and each.view.exact
         and not each.view.indirect
+        for part in regions(each)
+        if not part.partial
     ]
 
 
@@ -174,10 +221,13 @@ def _same_kind(first: View, second: View) -> bool:
     return first.frame == second.frame and first.dtype.itemsize is second.dtype.itemsize
 
 
-def _makes_new(way: Copy, other: Access, level: int, trace: Trace) -> Bool:
+def _makes_new(
+    way: Copy, other: Access, level: int, trace: Trace, makers: tuple[Operation, Operation]
+) -> Bool:
     """When a write makes something else than the result that it is over: of other parts, or of what
-    was written in between. Rounds of which each does the same make nothing new."""
-    made, again = way.access.operation, other.operation
+    was written in between. Rounds of which each does the same make nothing new. ``makers``: what
+    makes both."""
+    made, again = makers
     turn = level < common_loops(way.access.loops, other.loops)
     if not turn:
         return _differs(made, again, _filled(trace, made.order, again.order), {})
@@ -252,10 +302,106 @@ def _read_before(write: Access, later: _Over, uses: Uses) -> Check:
     )
 
 
+def _is_meant_for(over: Access, write: Access) -> bool:
+    """Whether no option decides that a write takes the place of a result: it may be there for those
+    without it."""
+    held = {id(condition) for condition in (*write.path, *write.given)}
+    indices = {loop.symbol for loop in over.loops}
+    return all(
+        id(condition) in held or any(symbol in indices for symbol in condition.free())
+        for condition in (*over.path, *over.given)
+    )
+
+
+def _told_of_order(write: Access, later: _Over, trace: Trace) -> bool:
+    """Whether iterations that promise to be independent fill one place: that is told of these."""
+    if later.level >= common_loops(write.loops, later.write.loops):
+        return False
+    return trace.generation.reorders and write.loops[later.level].kind.unordered
+
+
+def _read_or_brought(load: Load, later: _Over, uses: Uses, table: Index) -> Iterator[Check]:
+    """As :func:`_read_before`, of a load, some of which nothing else brings.
+
+    What its own round does not read under a condition, or in a loop without rounds, is not needed
+    then; and what nothing reads of a tile of an option is not needed with the others.
+    """
+    write, level = load.write, later.level
+    turn = level < common_loops(write.loops, later.write.loops)
+    meant = (_in_its_round(read, later, table) for read in _readers(uses)) if turn else ()
+    spare = E.or_(*meant, brought_again(load, later.way, level, table))
+    found = _read_before(write, later, uses)
+    predicate = E.or_(found.predicate, spare)
+    if predicate is E.TRUE or not all(map(is_linear, (predicate, *found.given))):
+        return
+    read = E.or_(*(E.and_(*_wanted(each)) for each in _readers(uses)))
+    elements = (axis.within for axis in load.source.axes)
+    yield replace(
+        found,
+        predicate=predicate,
+        given=(*found.given, *elements, read),
+        follows=(later.write.operation.span, write.operation.span),
+    )
+
+
+def _in_its_round(read: Access, later: _Over, table: Index) -> Bool:
+    """When a read takes any of a result in the round in which that was made, if it is come to.
+
+    One that takes another tile otherwise is come to anyhow.
+    """
+    write = later.way.access
+    depth = len(write.loops)
+    if read.order < write.order or common_loops(read.loops, write.loops) < depth:
+        return E.FALSE
+    if _takes_others(read, table):
+        return E.FALSE
+    begin = E.Substitution(
+        {loop.symbol: E.const(0) for loop in read.loops[depth:]}
+        | dict(zip((x.symbol for x in write.loops[later.level :]), later.way.at, strict=True))
+    )
+    mine = put_in(read.view, begin)
+    same = [E.eq(a, b) for a, b in zip(tensor(mine), tensor(later.way.view), strict=True)]
+    one, made = same_frame(mine, later.way.view)
+    if not one.exact or not made.exact or one.indirect:
+        return E.and_(*same)
+    formula, exact = coverage(
+        one, made.coords, [(a.symbol, a.size) for a in made.axes], (made.mask,)
+    )
+    return E.and_(*same, formula) if exact else E.and_(*same)
+
+
+def _takes_others(read: Access, table: Index) -> bool:
+    """Whether the call of a read takes one of several tiles, by conditions."""
+    call, storage = read.operation.call, read.view.storage
+    return bool(read.path) and any(
+        view.storage is not storage
+        for other in table.trace.operations
+        if other is not read.operation and other.call == call
+        for role, view in other.reads
+        if role == read.role
+    )
+
+
+def _wanted(read: Access) -> Iterator[Bool]:
+    """What says, of all inputs, that a read is come to: not what its iteration decides."""
+    indices = {loop.symbol for loop in read.loops}
+    told = (*read.path, *read.given, *(E.ge(loop.trips, 1) for loop in read.loops))
+    yield from (fact for fact in told if not any(symbol in indices for symbol in fact.free()))
+
+
 def _told(storage: Storage, made: Operation) -> Check:
     """What there is to say of a result that is lost, however it is found."""
     name = storage.name
     what = made.name.rpartition(".")[2]
+    if not is_tensor_engine(made):
+        return Check(
+            predicate=E.FALSE,
+            span=made.span,
+            text=f"something reads what `{what}` loads into `{name}` before it is overwritten",
+            message=f"what `{what}` loads into `{name}` is overwritten before anything has read it",
+            help=("read it first, or give each load that is in use a tile of its own",),
+            subject=subject(storage),
+        )
     return Check(
         predicate=E.FALSE,
         span=made.span,
@@ -303,8 +449,19 @@ def _open(fact: Bool) -> bool:
     return any(symbol.origin in E.OPEN for symbol in fact.free())
 
 
-def lost_in_run(event: Overwritten, target: Target) -> Iterator[Check]:
+def product_in_run(event: Overwritten, target: Target) -> Iterator[Check]:
     """As :func:`overwritten_products`, of a result of a run."""
+    if is_tensor_engine(event.operation):
+        yield from _lost_in_run(event)
+
+
+def load_in_run(event: Overwritten, target: Target) -> Iterator[Check]:
+    """As :func:`overwritten_loads`, of a load of a run."""
+    if not is_tensor_engine(event.operation):
+        yield from _lost_in_run(event)
+
+
+def _lost_in_run(event: Overwritten) -> Iterator[Check]:
     yield replace(
         _told(event.storage, event.operation), notes=(Note(event.span, "it is overwritten here"),)
     )
@@ -326,9 +483,33 @@ register(
         facts=("NKI-MMU25",),
         on=On.TRACE,
         check=overwritten_products,
-        monitors=(Monitor(Overwritten, lost_in_run, meant=True),),
+        monitors=(Monitor(Overwritten, product_in_run, meant=True),),
         replayed=Replayed(Shown.SUBJECT, whole=True),
         failing=examples.LOST_FAILING,
         passing=examples.LOST_PASSING,
+    )
+)
+
+register(
+    Rule(
+        id="lost-load",
+        code="MEM319",
+        family="memory",
+        summary="what a tile is loaded with is read before the tile is filled again",
+        silent=True,
+        reason=(
+            "A load that another one overwrites before anything has read it is missing where it "
+            "was wanted, and what reads the tile then finds the next part twice: a ring of buffers "
+            "that are all one tile, a pipeline that takes them in the wrong turn, or that goes on "
+            "with a name instead of the data. Loading the very same again is none, nor is what "
+            "something else brings as well."
+        ),
+        facts=(),
+        on=On.TRACE,
+        check=overwritten_loads,
+        monitors=(Monitor(Overwritten, load_in_run, meant=True),),
+        replayed=Replayed(Shown.SUBJECT, whole=True),
+        failing=examples.LOST_LOAD_FAILING,
+        passing=examples.LOST_LOAD_PASSING,
     )
 )

@@ -28,9 +28,17 @@ class Fault(Struct, frozen=True):
 
 
 def fault(
-    content: Content, effect: Effect, target: Target, name: str, writer: str = ""
+    content: Content,
+    effect: Effect,
+    target: Target,
+    name: str,
+    writer: str = "",
+    another: bool = False,
 ) -> Fault | None:
-    """Whether a multiplication into ``name`` is wrong where that holds ``content``."""
+    """Whether a multiplication into ``name`` is wrong where that holds ``content``.
+
+    ``another``: it is one of the terms of another sum.
+    """
     if effect is Effect.SETS:
         return None
     if content in (Content.FOREIGN, Content.ZEROS):
@@ -56,7 +64,7 @@ def fault(
             f"this matmul goes on with a sum in a part of what it writes to `{name}`, and begins "
             "one in the rest",
         )
-    if content is Content.USED and effect is Effect.FIRST_SETS:
+    if content is Content.USED and (effect is Effect.FIRST_SETS or another):
         return Fault(
             "NKI-MMU27",
             f"nothing is added to a sum in `{name}` that was used",

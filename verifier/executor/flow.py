@@ -124,6 +124,10 @@ class Steps(Struct):
     ordered: str
     #: accumulators that outlive it
     accumulators: AccumulatorFile | None
+    #: roles in SBUF: what is read, and what is written; and what is passed on as it is
+    tiles_read: tuple[str, ...]
+    tiles_written: tuple[str, ...]
+    moves: str
     #: roles of tensors of the caller's: what is read, and what is written
     taken: tuple[str, ...]
     given: tuple[str, ...]

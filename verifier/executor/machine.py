@@ -43,6 +43,7 @@ from verifier.symbolic.memory.events import (
     Life,
     Origin,
     Overwritten,
+    Rested,
     Returned,
     Stored,
     Stretch,
@@ -73,7 +74,7 @@ FOLLOWED: Final = 4096
 
 #: what shows only where it is known which elements were written, and which sums were begun
 TRACKED_EVENTS: Final = frozenset({UndefinedRead, UndefinedLanes, Returned, Filled, Added})
-_SUM_EVENTS: Final = frozenset({UndefinedRead, Added, Overwritten})
+_SUM_EVENTS: Final = frozenset({UndefinedRead, Added, Overwritten, Rested})
 #: operations until a run is looked at for the first time
 _PROBED: Final = 16
 _NEVER: Final = 1 << 62

@@ -13,7 +13,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from verifier.executor.contents import Contents
-from verifier.executor.products import Products
+from verifier.executor.products import Brought, Products
 from verifier.executor.regions import Gather, Geometry, positions_of
 from verifier.executor.semantics.casts import NUMPY
 from verifier.hardware import dtypes as dt
@@ -138,6 +138,7 @@ class Memory:
         "aliases",
         "arguments",
         "bits",
+        "brought",
         "content",
         "data",
         "full",
@@ -187,8 +188,10 @@ class Memory:
         self.written = False
         #: whether anything but a matmul wrote to it (PSUM)
         self.writer = ""
-        #: what the Tensor Engine has made in it, if anything (PSUM)
+        #: what the Tensor Engine has made in it (PSUM), or loads have brought, if anything
         self.products: Products | None = None
+        #: the last load (SBUF)
+        self.brought: Brought | None = None
         self.untracked = False
         self.unit = template.itemsize
 

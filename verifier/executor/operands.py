@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from verifier.executor import places
 from verifier.executor.access import NotConcreteError, locate, truth
+from verifier.executor.brought import note_reads, note_writes
 from verifier.executor.contents import CONTENTS, NOTHING, PART, SUM, USED
 from verifier.executor.findings import UnsupportedError
 from verifier.executor.flow import Flow, Steps
 from verifier.executor.footprints import Lost
 from verifier.executor.memory import Bound, ConcreteStorage, Memory
 from verifier.executor.offsets import present, remembered
-from verifier.executor.products import Products
 from verifier.executor.regions import Gather, Geometry, positions_of
 from verifier.executor.semantics.casts import NUMPY
 from verifier.hardware import dtypes as dt
@@ -30,9 +30,9 @@ from verifier.symbolic import views
 from verifier.symbolic.effects import Effect
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.instruction import Trait
-from verifier.symbolic.memory.content import skips, written
+from verifier.symbolic.memory.content import moved, skips, written
 from verifier.symbolic.memory.deciding import AN_INDEX
-from verifier.symbolic.memory.events import Added, Awaited, Outside, Overwritten, UndefinedRead
+from verifier.symbolic.memory.events import Added, Awaited, Outside, UndefinedRead
 from verifier.symbolic.memory.index import sums_by_operator
 from verifier.symbolic.roles import INDEX, Takes
 from verifier.symbolic.tensors import Operand, Storage, StorageKind, View
@@ -407,7 +407,7 @@ def steps_of(machine: ConcreteMachine, operation: Operation, bounds: dict[str, B
     reads = (*indices, *(role for role, _ in operation.reads if role in bounds))
     writes = tuple(role for role, _ in operation.writes if role in bounds)
     buffers = {role: found.memory.template.buffer for role, found in bounds.items()}
-    psum = Buffer.PSUM if machine.sums else None
+    psum, sbuf = (Buffer.PSUM, Buffer.SBUF) if machine.sums else (None, None)
     started = tuple(role for role in writes if buffers[role] is psum)
     traits = operation.instruction.traits if operation.instruction is not None else ()
     footprint = operation.instruction.footprint if operation.instruction is not None else None
@@ -437,6 +437,9 @@ def steps_of(machine: ConcreteMachine, operation: Operation, bounds: dict[str, B
         joins=footprint.orders if footprint is not None and writes else (),
         ordered=footprint.ordered if footprint is not None else "",
         accumulators=footprint.accumulators if footprint is not None else None,
+        tiles_read=tuple(role for role in reads if buffers[role] is sbuf),
+        tiles_written=tuple(role for role in writes if buffers[role] is sbuf),
+        moves=moved(operation) or "",
         taken=tuple(
             role for role in reads if bounds[role].memory.template.kind is StorageKind.INPUT
         ),
@@ -465,11 +468,7 @@ def perform(machine: ConcreteMachine, steps: Steps, bounds: dict[str, Bound]) ->
             if _renews(steps, bounds, role):
                 bounds[role].memory.life = None
         machine.touch(*(bounds[role].memory for role in steps.used))
-    for role in steps.consumed:
-        found = bounds[role]
-        found.memory.content.use(found.place)
-        if found.memory.products is not None:
-            found.memory.products.read(found.place)
+    note_reads(machine, steps, bounds)
     if steps.waits:
         _wait(machine, steps, bounds)
     _compute(machine, steps, bounds)
@@ -480,9 +479,7 @@ def perform(machine: ConcreteMachine, steps: Steps, bounds: dict[str, Bound]) ->
         _joined(machine, operation, steps.joins)
     if lost is not None:
         lost.done()
-    for role in steps.started:
-        _check_lost(machine, steps, bounds[role])
-        _started(bounds[role], steps)
+    note_writes(machine, steps, bounds)
 
 
 def _renews(steps: Steps, bounds: dict[str, Bound], role: str) -> bool:
@@ -675,24 +672,3 @@ def _check_sum(machine: ConcreteMachine, steps: Steps, found: Bound) -> None:
         content = CONTENTS[int(number)]
         if not machine.meet(Added(steps.operation, memory.storage, content, memory.writer)):
             steps.fine.add(int(number))
-
-
-def _check_lost(machine: ConcreteMachine, steps: Steps, found: Bound) -> None:
-    """What a write into PSUM overwrites: the last of products that nothing has read."""
-    products = found.memory.products
-    for made in products.overwritten(found.place) if products is not None and steps.resets else ():
-        machine.meet(Overwritten(made, found.memory.storage, steps.operation.span))
-
-
-def _started(found: Bound, steps: Steps) -> None:
-    memory = found.memory
-    if steps.tensor:
-        memory.products = memory.products or Products(memory)
-        memory.products.made(steps.operation, found.place)
-    if not steps.tensor:
-        memory.writer = steps.operation.name.rpartition(".")[2]
-        memory.content.put(found.place, steps.holds)
-    elif steps.resets:
-        memory.content.put(found.place, SUM)
-    else:
-        memory.content.add(found.place)

@@ -29,6 +29,16 @@ class _Product(Struct, eq=False):
     left: int
 
 
+class Brought(Struct, eq=False):
+    """The last load to a place: ``count`` elements, and the ``most`` that one has brought there
+    since something else was."""
+
+    operation: Operation
+    begin: int
+    count: int
+    most: int
+
+
 class Products:
     """The products in a tile, by location: each set of products that lie in one has a number."""
 

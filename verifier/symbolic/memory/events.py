@@ -125,11 +125,20 @@ class Added(Struct, frozen=True):
 
 
 class Overwritten(Struct, frozen=True):
-    """What a multiplication of ``operation`` has made is gone, and nothing has read any of it: the
-    last of it is overwritten, at ``span``, by something else."""
+    """What a multiplication or a load of ``operation`` has left is gone, and nothing has read any
+    of it: the last of it is overwritten, at ``span``, by something else."""
 
     operation: Operation
     storage: Storage
+    span: Span
+
+
+class Rested(Struct, frozen=True):
+    """More of a tile is read, at ``span``, than its last ``load`` has brought; an earlier one has
+    brought more, and nothing else was written there since."""
+
+    storage: Storage
+    load: Operation
     span: Span
 
 

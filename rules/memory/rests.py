@@ -1,0 +1,394 @@
+"""Rests of earlier rounds: what is computed beyond what a load has brought.
+
+A loop brings a part of an input to one place in each round, and the last part is smaller than the
+others; or two inputs come to one place, and the second one is shorter. Behind the smaller part lies
+what the load before has left. What is made of it element by element, and goes nowhere, is no fault;
+what folds it into a number together with the part is, or adds it up. Where something else fills the
+place in the loop, such as zeros for the rest, that is meant. The largest and the smallest of
+numbers are the same if some of them come twice: nothing is said of these. Nor is it where another
+factor is made in each round: it may have zeros there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Final, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from rules.memory.reading import place_in
+from verifier.hardware.engines import Engine
+from verifier.symbolic import expr as E
+from verifier.symbolic.effects import ALL, Carried, Decides, Folded, Index, Line, Reads
+from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.instruction import Trait
+from verifier.symbolic.tensors import Loop
+from verifier.symbolic.trace import Operation
+from verifier.symbolic.values import Enumerator
+
+#: the coordinates of any element of what an operation writes to a role
+Element: TypeAlias = Callable[[Operation, str], Index]
+
+#: operators whose result is the same if some of what they fold comes twice
+_PICKING: Final = frozenset({"maximum", "minimum", "max", "min", "logical_and", "logical_or"})
+#: operators that add up, whatever there is on the other side
+_ADDING: Final = frozenset({"add", "subtract"})
+
+
+class Region(Struct, frozen=True):
+    """What an operand takes: where it begins, how much of each dimension, and how far apart.
+
+    ``place``: the tensor that it is part of, or the place. ``loops``: those that it is made in.
+    ``instance``: which of the tensors made there. ``axes``: by dimension, which axis of the operand
+    goes along it; empty: the one of that number.
+    """
+
+    role: str
+    place: int
+    begin: tuple[Expr, ...]
+    sizes: tuple[Expr, ...]
+    pitch: tuple[Expr, ...] = ()
+    loops: tuple[Loop, ...] = ()
+    instance: tuple[Expr, ...] = ()
+    axes: tuple[int | None, ...] = ()
+    #: it holds one number everywhere, which is not zero
+    filled: bool = False
+
+    def end(self, dimension: int) -> Expr:
+        """Where it ends along a dimension; of a place without dimensions, counted from its own
+        beginning."""
+        if len(self.begin) != len(self.sizes):
+            return self.sizes[dimension]
+        return self.begin[dimension] + self.sizes[dimension]
+
+    def axis(self, dimension: int) -> int | None:
+        return self.axes[dimension] if self.axes else dimension
+
+
+class Step(Struct, frozen=True):
+    """An operation: what it reads and writes on chip, and the inputs that it loads from.
+
+    ``stores``: the roles by which others than the kernel see what it writes.
+    """
+
+    operation: Operation
+    reads: tuple[Region, ...]
+    writes: tuple[Region, ...]
+    inputs: tuple[int, ...]
+    #: what says which part of an input is loaded
+    part: tuple[Expr, ...] = ()
+    stores: frozenset[str] = frozenset()
+
+    @property
+    def order(self) -> int:
+        return self.operation.order
+
+    @property
+    def loads(self) -> bool:
+        return bool(self.inputs) and not self.reads and len(self.writes) == 1
+
+    def fills(self, place: int) -> bool:
+        """Whether it writes somewhere and reads nothing of that."""
+        written = any(region.place == place for region in self.writes)
+        return written and not any(region.place == place for region in self.reads)
+
+
+class Stale(Struct, frozen=True):
+    """An operation takes a rest of an earlier load, unless ``fine``; ``given``: what holds of the
+    symbols that ``fine`` has besides.
+
+    ``tail``: the dimension of the load that ``axis`` is made of.
+    """
+
+    step: Step
+    read: Region
+    load: Step
+    axis: int
+    tail: int
+    size: Expr
+    fine: Bool
+    given: tuple[Bool, ...] = ()
+
+
+class _Valid(Struct, frozen=True):
+    """What is brought of a place; ``tails``: the dimensions along which there may be a rest beyond,
+    each with that of the load itself.
+
+    ``sums``: the places whose own elements were added to it.
+    """
+
+    region: Region
+    tails: Mapping[int, int]
+    sums: frozenset[int] = frozenset()
+
+
+def stale(steps: Sequence[Step], element: Element) -> Iterator[Stale]:
+    """One for each operand that may take a rest, as any round of its loop has it."""
+    for load in (step for step in steps if step.loads):
+        (region,) = load.writes
+        for loop in load.operation.loops:
+            symbol = loop.symbol
+            tails = [k for k, size in enumerate(region.sizes) if symbol in size.free()]
+            fixed = (*region.begin, *region.pitch)
+            if not tails or loop in region.loops or any(symbol in t.free() for t in fixed):
+                continue
+            body = [step for step in steps if loop in step.operation.loops]
+            again = (step for step in body if step is not load and step.fills(region.place))
+            if any(symbol in term.free() for term in load.part) and not any(again):
+                behind = [step for step in body if step.order > load.order]
+                for found in _Follow(element, body).taken(behind, load, tails):
+                    yield _unless_less_before(found, region, loop)
+        yield from _replaced(steps, load, element)
+
+
+def _unless_less_before(found: Stale, region: Region, loop: Loop) -> Stale:
+    """A rest is there if an earlier round has brought more, to the same tensor."""
+    earlier = E.fresh(f"earlier {loop.name or 'i'}", 0, loop.symbol.hi, E.Origin.POINT)
+    put = E.Substitution({loop.symbol: earlier})
+    less = E.le(put.expr(region.end(found.tail)), region.end(found.tail))
+    other = (E.ne(put.expr(term), term) for term in region.instance)
+    given = (E.lt(earlier, loop.index), *map(put.bool, found.load.operation.path))
+    return replace(found, fine=E.or_(found.fine, less, *other), given=given)
+
+
+def _replaced(steps: Sequence[Step], load: Step, element: Element) -> Iterator[Stale]:
+    """Rests of another load in the same round, whose data was used by itself before."""
+    (region,) = load.writes
+    for first in steps:
+        if not first.loads or first.order >= load.order or first.writes[0].place != region.place:
+            continue
+        other, around = first.writes[0], first.operation.loops
+        if around != load.operation.loops or not set(first.operation.path) <= set(
+            load.operation.path
+        ):
+            continue
+        if first.inputs == load.inputs and first.part == load.part:
+            continue
+        tails = _smaller(region, other)
+        between = [step for step in steps if first.order < step.order < load.order]
+        if not tails or any(step.fills(region.place) for step in between):
+            continue
+        if not any(_takes(read, other, tails) for step in between for read in step.reads):
+            continue
+        behind = [
+            step
+            for step in steps
+            if step.order > load.order and step.operation.loops[: len(around)] == around
+        ]
+        for found in _Follow(element, steps).taken(behind, load, tails):
+            less = E.le(other.end(found.tail), region.end(found.tail))
+            yield replace(found, fine=E.or_(found.fine, less))
+
+
+def _smaller(region: Region, other: Region) -> list[int]:
+    """The dimensions along which a load may bring less to the beginning of a place than another."""
+    if region.instance != other.instance or len(region.sizes) != len(other.sizes):
+        return []
+    if any(a is not b for a, b in zip(region.begin, other.begin, strict=True)):
+        return []
+    pairs = enumerate(zip(region.sizes, other.sizes, strict=True))
+    return [k for k, (mine, its) in pairs if E.le(its, mine) is not E.TRUE]
+
+
+def _takes(read: Region, region: Region, tails: Sequence[int]) -> bool:
+    """Whether an operand reads all that a load has brought."""
+    if read.place != region.place or len(read.sizes) != len(region.sizes):
+        return False
+    return all(E.le(region.end(k), read.end(k)) is E.TRUE for k in tails)
+
+
+def stale_in_order(steps: Sequence[Step], element: Element) -> Iterator[Stale]:
+    """As :func:`stale`, of the operations of a run one after the other."""
+    before: dict[int, tuple[Step, tuple[Expr, ...]]] = {}
+    for position, step in enumerate(steps):
+        for region in step.writes:
+            last = before.get(region.place)
+            again = last is not None and step.loads and _same(last[0], step)
+            if not again and step.fills(region.place):
+                before.pop(region.place, None)
+            if not step.loads:
+                continue
+            most = last[1] if last is not None and again else region.sizes
+            tails = [
+                k for k, (a, b) in enumerate(zip(region.sizes, most, strict=True)) if a is not b
+            ]
+            most = tuple(map(E.maximum, region.sizes, most))
+            before[region.place] = step, most
+            smaller = [k for k in tails if E.lt(region.sizes[k], most[k]) is E.TRUE]
+            if smaller:
+                yield from _Follow(element, steps).taken(steps[position + 1 :], step, smaller)
+
+
+def _same(one: Step, other: Step) -> bool:
+    return one.operation.span == other.operation.span and one.inputs == other.inputs
+
+
+class _Follow:
+    """Follows what a load has brought, and what is made of it, through the steps ``around`` it."""
+
+    def __init__(self, element: Element, around: Sequence[Step]) -> None:
+        self._element = element
+        self._around = around
+        #: the places that are written there, and those that are set anew
+        self._written = {region.place for step in around for region in step.writes}
+        self._filled = {place for place in self._written if any(s.fills(place) for s in around)}
+
+    def taken(self, steps: Iterable[Step], load: Step, tails: Sequence[int]) -> Iterator[Stale]:
+        """What takes more than what is brought: into a number, a sum, or out of the kernel."""
+        (region,) = load.writes
+        valid = {region.place: _Valid(region, {k: k for k in tails})}
+        surely = set(load.operation.path)
+        for step in steps:
+            made: dict[int, _Valid] = {}
+            told: set[tuple[str, int]] = set()
+            for read in step.reads:
+                known = valid.get(read.place)
+                if known is None or not surely <= set(step.operation.path):
+                    continue
+                for found in self._of(step, read, known, load, made):
+                    if (read.role, found.axis) not in told:
+                        told.add((read.role, found.axis))
+                        yield found
+            for written in step.writes:
+                valid.pop(written.place, None)
+            valid.update(made)
+
+    def _of(
+        self, step: Step, read: Region, known: _Valid, load: Step, made: dict[int, _Valid]
+    ) -> Iterator[Stale]:
+        """What becomes of an operand, by what the description says of it."""
+        operation = step.operation
+        if operation.instruction is None or self._hangs_on_another(step, read, load):
+            return
+        for axis, tail in known.tails.items():
+            own = read.axis(axis)
+            if own is None or not _alike(read, known.region, axis):
+                continue
+            fine = E.le(read.end(axis), known.region.end(axis))
+            found = Stale(step, read, load, axis, tail, known.region.sizes[axis], fine)
+            for entry in operation.instruction.footprint.reads_of(read.role):
+                line, index = self._line(operation, entry)
+                if fine is E.TRUE or line is None or own >= len(line):
+                    continue
+                assert not isinstance(entry.fate, Decides)
+                target = next((w for w in step.writes if w.role == entry.fate.to), None)
+                if line[own] is None:
+                    if target is not None and _folds(operation, entry, target, axis):
+                        yield found
+                elif entry.fate.to in step.stores:
+                    yield found
+                elif target is not None:
+                    yield from self._carried(found, known, target, (line[own], index), made)
+
+    def _carried(
+        self,
+        found: Stale,
+        known: _Valid,
+        target: Region,
+        place: tuple[Expr | None, Index],
+        made: dict[int, _Valid],
+    ) -> Iterator[Stale]:
+        """What is made element by element is brought as far as that which it is made of."""
+        at, index = place
+        along = next((k for k, each in enumerate(index) if each is at), None)
+        there = next((k for k in range(len(target.sizes)) if target.axis(k) == along), None)
+        if along is None or there is None:
+            return
+        step, read, axis = found.step, found.read, found.axis
+        sums = known.sums
+        if adds(step.operation):
+            sums |= {each.place for each in step.reads if each is not read}
+        if target.place in sums and not self._begins_there(target, found.load):
+            yield found
+            return
+        extent = known.region.end(axis)
+        if len(read.begin) == len(read.sizes):
+            extent = extent - read.begin[axis]
+        sizes = list(target.sizes)
+        sizes[there] = E.minimum(sizes[there], extent)
+        made[target.place] = _Valid(replace(target, sizes=tuple(sizes)), {there: found.tail}, sums)
+
+    def _line(self, operation: Operation, entry: Reads) -> tuple[Line | None, Index]:
+        """What goes into an element of the result: None where all along an axis does."""
+        if isinstance(entry.fate, Decides) or not entry.where.exact:
+            return None, ()
+        if isinstance(entry.fate, Carried) and entry.where is not ALL:
+            return None, ()  # what it selects may be what was brought
+        if not _is_done(operation, entry):
+            return None, ()
+        index = self._element(operation, entry.fate.to)
+        return place_in(entry.fate, operation, index), index
+
+    def _begins_there(self, target: Region, load: Step) -> bool:
+        """Whether a sum is begun anew where the load is done."""
+        inner = load.operation.loops[-1:]
+        return target.place in self._filled or any(loop in target.loops for loop in inner)
+
+    def _hangs_on_another(self, step: Step, read: Region, load: Step) -> bool:
+        """Whether another operand may be made such that the rest does not count: of zeros there."""
+        operation = step.operation
+        if adds(operation):
+            return False
+        others = [each for each in step.reads if each.place != read.place]
+        factors = (operation.instruction.factors if operation.instruction is not None else ()) or ()
+        if read.role in factors:
+            return not all(self._is_dense(o, load) for o in others if o.role in factors)
+        return any(o.place in self._written and not self._has_rest(o, load) for o in others)
+
+    def _is_dense(self, other: Region, load: Step) -> bool:
+        """Whether a factor has rests, too, or is one number everywhere that is not zero."""
+        return self._has_rest(other, load) or other.filled
+
+    def _has_rest(self, other: Region, load: Step) -> bool:
+        """Whether an operand is loaded in part, by the same rounds."""
+        inner = {loop.symbol for loop in load.operation.loops}
+        fills = [step for step in self._around if step.fills(other.place)]
+        return bool(fills) and all(
+            step.loads and any(s in inner for size in step.writes[0].sizes for s in size.free())
+            for step in fills
+        )
+
+
+def _is_done(operation: Operation, entry: Reads) -> bool:
+    """Whether that becomes of an operand. What a product with an identity does is to move it."""
+    described = operation.instruction
+    if described is not None and operation.engine is Engine.TENSOR and not described.factors:
+        return isinstance(entry.fate, Carried)
+    return entry.when.holds(operation) is not E.FALSE
+
+
+def adds(operation: Operation) -> bool:
+    """Whether elements of two operands are added up."""
+    return _operators(operation) in ({name} for name in _ADDING)
+
+
+def _operators(operation: Operation) -> set[str]:
+    """The operators of a call, by name; of a function that is one, its own."""
+    if operation.instruction is None or not operation.instruction.operators:
+        return {operation.name.rpartition(".")[2]}
+    given = (operation.operands.get(each.role) for each in operation.instruction.operators)
+    values = (None if operand is None else operand.value for operand in given)
+    return {value.name for value in values if isinstance(value, Enumerator)}
+
+
+def _alike(one: Region, other: Region, axis: int) -> bool:
+    """Whether both begin at one element along a dimension, and lie alike."""
+    if len(one.sizes) != len(other.sizes) or not one.sizes or one.instance != other.instance:
+        return False
+    if len(one.begin) == len(one.sizes) == len(other.begin):
+        return one.begin[axis] is other.begin[axis]
+    begins = zip(one.begin, other.begin, strict=False)
+    return len(one.pitch) == len(other.pitch) and all(a is b for a, b in begins)
+
+
+def _folds(operation: Operation, entry: Reads, target: Region, axis: int) -> bool:
+    """Whether all along a dimension goes into each number of the result."""
+    if operation.instruction is None or Trait.PICKS in operation.instruction.traits:
+        return False
+    if _operators(operation) & _PICKING or not isinstance(entry.fate, Folded):
+        return False
+    return entry.fate.among is None or target.sizes[axis : axis + 1] == (E.const(1),)
+
+
+__all__ = ["Region", "Stale", "Step", "adds", "stale", "stale_in_order"]
