@@ -10,6 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from rules.memory import examples
+from rules.memory.blocks import Left, blocks_left
 from rules.memory.formulas import numbers_of
 from rules.memory.wholes import Along, leaves_a_part, line, quotients, walks
 from rules.memory.words import highest, lowest, subject
@@ -46,7 +47,9 @@ def skipped_parts(trace: Trace, target: Target) -> Iterable[Check]:
     """
     if trace.completes:
         asked = partial(_adds_up, trace), partial(_goes_on, trace), partial(_is_stated, trace)
-        yield from unread_parts(index(trace).storages, trace, *asked)
+        storages = index(trace).storages
+        yield from unread_parts(storages, trace, *asked)
+        yield from map(_block_left, blocks_left(trace, filter(_is_only_read, storages)))
 
 
 def unread_parts(
@@ -64,16 +67,21 @@ def unread_parts(
     """
     sizes = numbers_of(trace)
     for uses in storages:
-        if uses.storage.kind is not StorageKind.INPUT or not uses.storage.buffer.off_chip:
+        if not _is_only_read(uses):
             continue
-        frame = uses.reads[0].view.frame if uses.reads else ()
-        alike = all(r.view.exact and r.view.frame == frame for r in uses.reads)
-        if not frame or not alike or uses.writes:
-            continue
-        for dimension, extent in enumerate(frame):
+        for dimension, extent in enumerate(uses.reads[0].view.frame):
             along = Along([line(read, dimension) for read in uses.reads], extent, sizes)
             known = stated(uses, extent)
             yield from _along(uses, dimension, along, adds_up, goes_on, known)
+
+
+def _is_only_read(uses: Uses) -> bool:
+    """Whether a tensor is an input that is read, each time in the same shape, and not written."""
+    if uses.storage.kind is not StorageKind.INPUT or not uses.storage.buffer.off_chip:
+        return False
+    frame = uses.reads[0].view.frame if uses.reads else ()
+    alike = all(r.view.exact and r.view.frame == frame for r in uses.reads)
+    return bool(frame) and alike and not uses.writes
 
 
 def _is_stated(trace: Trace, uses: Uses, extent: Expr) -> bool:
@@ -276,6 +284,22 @@ def _missing(
         path=read.path,
         order=read.order,
         left_out=None if gap.by is None else LeftOut(subject(uses.storage, dimension), gap.by),
+    )
+
+
+def _block_left(left: Left) -> Check:
+    """That rounds gone through one by one come to all blocks."""
+    name, dimension = left.uses.storage.name, left.dimension
+    last = left.to - 1
+    which = f"index {last}" if left.place == last else f"indices {left.place} to {last}"
+    said = f"what is read here of `{name}` is added up: {left.what} left out"
+    return replace(
+        _part_read(left.uses.storage, left.read.span),
+        given=left.given,
+        notes=(Note(left.read.span, f"{said}, {which} of dimension {dimension}"),),
+        path=(),
+        order=left.read.order,
+        left_out=LeftOut(subject(left.uses.storage, dimension), Cause.ROUNDS),
     )
 
 
