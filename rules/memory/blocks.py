@@ -23,7 +23,7 @@ from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr, Sym
 from verifier.symbolic.memory.index import Access, Uses, accumulation
-from verifier.symbolic.tensors import Axis, Loop, Storage, View
+from verifier.symbolic.tensors import Axis, Loop, Storage, StorageKind, View
 from verifier.symbolic.trace import Operation, Trace
 from verifier.symbolic.views.common import conjuncts, numbers_said
 
@@ -77,16 +77,26 @@ def blocks_left(trace: Trace, storages: Iterable[Uses]) -> Iterator[Left]:
 
 
 def _cases(trace: Trace) -> Iterator[tuple[dict[Sym, Expr], tuple[Bool, ...]]]:
-    """The numbers that sizes are: those demanded, and each of those that are listed."""
-    numbers = numbers_of(trace)
+    """The numbers that sizes are: those demanded, and each of those that are listed.
+
+    Not those of other arguments: what these choose is meant.
+    """
+    sizes = sizes_of(trace)
+    numbers = {symbol: size for symbol, size in numbers_of(trace).items() if symbol in sizes}
     yield numbers, ()
     facts = (fact for item in trace.assumptions for fact in conjuncts(item.condition))
     for fact in facts:
         if fact.kind is E.BoolKind.OR:
             listed = [numbers_said([each]) for each in fact.args]
-            if all(listed):
+            if all(said and sizes.issuperset(said) for said in listed):
                 for said, each in zip(listed, fact.args, strict=True):
                     yield {**numbers, **said}, (each,)
+
+
+def sizes_of(trace: Trace) -> set[Sym]:
+    """The symbols that sizes of inputs are made of."""
+    given = (each for each in trace.storages if each.kind is StorageKind.INPUT)
+    return {symbol for each in given for size in each.shape for symbol in size.free()}
 
 
 def _found(
@@ -427,4 +437,4 @@ def _sums(
         yield total, count
 
 
-__all__ = ["Left", "blocks_left"]
+__all__ = ["Left", "blocks_left", "sizes_of"]
