@@ -94,9 +94,12 @@ def _cases(trace: Trace) -> Iterator[tuple[dict[Sym, Expr], tuple[Bool, ...]]]:
 
 
 def sizes_of(trace: Trace) -> set[Sym]:
-    """The symbols that sizes of inputs are made of."""
+    """The symbols that sizes of inputs are made of, and what the kernel sets equal to them."""
     given = (each for each in trace.storages if each.kind is StorageKind.INPUT)
-    return {symbol for each in given for size in each.shape for symbol in size.free()}
+    sizes = {symbol for each in given for size in each.shape for symbol in size.free()}
+    facts = (fact for item in trace.assumptions for fact in conjuncts(item.condition))
+    tied = (fact.free() for fact in facts if fact.kind is E.BoolKind.EQ)
+    return sizes.union(*(names for names in tied if not sizes.isdisjoint(names)))
 
 
 def _found(

@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from rules.memory import examples
-from rules.memory.blocks import Left, blocks_left
+from rules.memory.blocks import Left, blocks_left, sizes_of
 from rules.memory.formulas import numbers_of
 from rules.memory.wholes import Along, leaves_a_part, line, quotients, walks
 from rules.memory.words import highest, lowest, subject
@@ -48,6 +48,7 @@ def skipped_parts(trace: Trace, target: Target) -> Iterable[Check]:
     if trace.completes:
         asked = partial(_adds_up, trace), partial(_goes_on, trace), partial(_is_stated, trace)
         storages = index(trace).storages
+        yield from _chosen(trace, filter(_is_only_read, storages))
         yield from unread_parts(storages, trace, *asked)
         yield from map(_block_left, blocks_left(trace, filter(_is_only_read, storages)))
 
@@ -73,6 +74,30 @@ def unread_parts(
             along = Along([line(read, dimension) for read in uses.reads], extent, sizes)
             known = stated(uses, extent)
             yield from _along(uses, dimension, along, adds_up, goes_on, known)
+
+
+def _chosen(trace: Trace, storages: Iterable[Uses]) -> Iterator[Check]:
+    """That a part is read which an argument chooses is as it is meant: where it begins, of how
+    many rounds it is, which of them read. Said of all sizes, it goes before what a number of that
+    argument's says."""
+    sizes = sizes_of(trace)
+    for uses in storages:
+        for read in uses.reads:
+            if any(s.origin is E.Origin.INPUT and s not in sizes for s in _choosing(read)):
+                yield replace(_part_read(uses.storage, read.span), predicate=E.TRUE, path=())
+
+
+def _choosing(read: Access) -> Iterator[E.Sym]:
+    """What says where a read begins, how many rounds it has, and in which of them it takes place;
+    not how much it reads in each, and how far it goes from one to the next."""
+    within = {loop.symbol for loop in read.loops} | {axis.symbol for axis in read.view.axes}
+    first = E.Substitution({symbol: E.const(0) for symbol in within})
+    steps = {symbol for axis in read.view.axes for symbol in axis.size.free()}
+    steps.update(s for coord in read.view.coords for s in (coord - first.expr(coord)).free())
+    terms = (*map(first.expr, read.view.coords), *(loop.trips for loop in read.loops))
+    said = {atom for term in terms for atom in term.atoms() if isinstance(atom, E.Sym)}
+    said.update(s for fact in read.path if within & {*fact.free()} for s in fact.free())
+    yield from said - steps
 
 
 def _is_only_read(uses: Uses) -> bool:
