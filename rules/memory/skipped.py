@@ -363,7 +363,8 @@ register(
             "other block is complete and wrong. Loops that copy a part to places of its own are "
             "not judged, nor what begins or ends where a parameter says. Of inputs of which "
             "neither the kernel nor its contract says how large they are, only what each of as "
-            "many rounds as there are blocks leaves of its own is: less than it reads."
+            "many rounds as there are blocks leaves of its own is: less than it reads. Where sizes "
+            "are numbers, rounds are gone through one by one, whatever chooses them."
         ),
         facts=("NKI-X11",),
         on=On.TRACE,
