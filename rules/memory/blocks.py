@@ -27,10 +27,8 @@ from verifier.symbolic.tensors import Axis, Loop, Storage, StorageKind, View
 from verifier.symbolic.trace import Operation, Trace
 from verifier.symbolic.views.common import conjuncts, numbers_said
 
-#: operations of all rounds together that are looked at
+#: operations of all rounds together that are looked at, and places of one that a mask is asked of
 _MOST: Final = 2048
-#: places along an axis that a mask is asked of one by one
-_MOST_PLACES: Final = 4096
 #: calls of a sum, at least
 _FEWEST: Final = 2
 
@@ -279,7 +277,7 @@ def _part(coord: Expr, axes: Mapping[Sym, Axis], mask: Bool) -> Part | None:
         width *= size.const
     if not first.is_const or not asked:
         return (first.const, first.const + width) if first.is_const else None
-    if len(mine) != 1 or width > _MOST_PLACES:
+    if len(mine) != 1 or width > _MOST:
         return None
     puts = [E.Substitution({mine[0]: E.const(place)}) for place in range(width)]
     seen = [place for place, at in enumerate(puts) if at.bool(E.and_(*asked)) is not E.FALSE]
