@@ -8,7 +8,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from rules.memory import examples
-from rules.memory.product_blocks import takes_other_block
 from rules.memory.cases import (
     Copy,
     apart,
@@ -25,6 +24,7 @@ from rules.memory.cases import (
     renewed,
 )
 from rules.memory.loaded import is_linear
+from rules.memory.product_blocks import takes_other_block
 from rules.memory.sums import Fault, fault
 from rules.memory.words import allocation_note, element, subject
 from verifier.hardware.capabilities import Capability

@@ -10,6 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from rules.memory import examples
+from rules.memory.blocks import Left, blocks_left, sizes_of
 from rules.memory.formulas import numbers_of
 from rules.memory.wholes import Along, leaves_a_part, line, quotients, walks
 from rules.memory.words import highest, lowest, subject
@@ -46,7 +47,10 @@ def skipped_parts(trace: Trace, target: Target) -> Iterable[Check]:
     """
     if trace.completes:
         asked = partial(_adds_up, trace), partial(_goes_on, trace), partial(_is_stated, trace)
-        yield from unread_parts(index(trace).storages, trace, *asked)
+        storages = index(trace).storages
+        yield from _chosen(trace, filter(_is_only_read, storages))
+        yield from unread_parts(storages, trace, *asked)
+        yield from map(_block_left, blocks_left(trace, filter(_is_only_read, storages)))
 
 
 def unread_parts(
@@ -64,16 +68,45 @@ def unread_parts(
     """
     sizes = numbers_of(trace)
     for uses in storages:
-        if uses.storage.kind is not StorageKind.INPUT or not uses.storage.buffer.off_chip:
+        if not _is_only_read(uses):
             continue
-        frame = uses.reads[0].view.frame if uses.reads else ()
-        alike = all(r.view.exact and r.view.frame == frame for r in uses.reads)
-        if not frame or not alike or uses.writes:
-            continue
-        for dimension, extent in enumerate(frame):
+        for dimension, extent in enumerate(uses.reads[0].view.frame):
             along = Along([line(read, dimension) for read in uses.reads], extent, sizes)
             known = stated(uses, extent)
             yield from _along(uses, dimension, along, adds_up, goes_on, known)
+
+
+def _chosen(trace: Trace, storages: Iterable[Uses]) -> Iterator[Check]:
+    """That a part is read which an argument chooses is as it is meant: where it begins, of how
+    many rounds it is, which of them read. Said of all sizes, it goes before what a number of that
+    argument's says."""
+    sizes = sizes_of(trace)
+    for uses in storages:
+        for read in uses.reads:
+            if any(s.origin is E.Origin.INPUT and s not in sizes for s in _choosing(read)):
+                yield replace(_part_read(uses.storage, read.span), predicate=E.TRUE, path=())
+
+
+def _choosing(read: Access) -> Iterator[E.Sym]:
+    """What says where a read begins, how many rounds it has, and in which of them it takes place;
+    not how much it reads in each, and how far it goes from one to the next."""
+    within = {loop.symbol for loop in read.loops} | {axis.symbol for axis in read.view.axes}
+    first = E.Substitution({symbol: E.const(0) for symbol in within})
+    steps = {symbol for axis in read.view.axes for symbol in axis.size.free()}
+    steps.update(s for coord in read.view.coords for s in (coord - first.expr(coord)).free())
+    terms = (*map(first.expr, read.view.coords), *(loop.trips for loop in read.loops))
+    said = {atom for term in terms for atom in term.atoms() if isinstance(atom, E.Sym)}
+    said.update(s for fact in read.path if within & {*fact.free()} for s in fact.free())
+    yield from said - steps
+
+
+def _is_only_read(uses: Uses) -> bool:
+    """Whether a tensor is an input that is read, each time in the same shape, and not written."""
+    if uses.storage.kind is not StorageKind.INPUT or not uses.storage.buffer.off_chip:
+        return False
+    frame = uses.reads[0].view.frame if uses.reads else ()
+    alike = all(r.view.exact and r.view.frame == frame for r in uses.reads)
+    return bool(frame) and alike and not uses.writes
 
 
 def _is_stated(trace: Trace, uses: Uses, extent: Expr) -> bool:
@@ -279,6 +312,22 @@ def _missing(
     )
 
 
+def _block_left(left: Left) -> Check:
+    """That rounds gone through one by one come to all blocks."""
+    name, dimension = left.uses.storage.name, left.dimension
+    last = left.to - 1
+    which = f"index {last}" if left.place == last else f"indices {left.place} to {last}"
+    said = f"what is read here of `{name}` is added up: {left.what} left out"
+    return replace(
+        _part_read(left.uses.storage, left.read.span),
+        given=left.given,
+        notes=(Note(left.read.span, f"{said}, {which} of dimension {dimension}"),),
+        path=(),
+        order=left.read.order,
+        left_out=LeftOut(subject(left.uses.storage, dimension), Cause.ROUNDS),
+    )
+
+
 def _part_read(storage: Storage, span: Span) -> Check:
     """All of a tensor is read."""
     name = storage.name
@@ -314,7 +363,8 @@ register(
             "other block is complete and wrong. Loops that copy a part to places of its own are "
             "not judged, nor what begins or ends where a parameter says. Of inputs of which "
             "neither the kernel nor its contract says how large they are, only what each of as "
-            "many rounds as there are blocks leaves of its own is: less than it reads."
+            "many rounds as there are blocks leaves of its own is: less than it reads. Where sizes "
+            "are numbers, rounds are gone through one by one, whatever chooses them."
         ),
         facts=("NKI-X11",),
         on=On.TRACE,

@@ -39,6 +39,8 @@ class Cause(IntEnum):
     EACH_ROUND = 0
     ROUNDING = 1
     ENDS = 2
+    #: no more is known than which rounds there are
+    ROUNDS = 3
 
 
 class LeftOut(Struct, frozen=True):

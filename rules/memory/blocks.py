@@ -1,0 +1,437 @@
+"""Whole blocks of an input that no round comes to, where rounds and sizes are numbers.
+
+What a loop leaves out shows in its bounds, as long as it is a loop over all that it goes through.
+A condition in its rounds, a list of numbers, a ``while`` that ends early or a function that calls
+itself say as much only round by round. So the rounds are gone through: which parts of an input they
+read, and what is made of these. That some are left out is a fault where all that are read go into
+one and the same sum, one after the other by one call, at least as much is read as is left out, and
+it is no margin: a first or a last block, or what lies between others. What each result takes of its
+own, as windows and causal masks do, may be meant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby, pairwise
+from typing import Final
+
+from msgspec import Struct, field
+
+from rules.memory.formulas import numbers_of
+from verifier.source.ir import Span
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Bool, Expr, Sym
+from verifier.symbolic.memory.index import Access, Uses, accumulation
+from verifier.symbolic.tensors import Axis, Loop, Storage, StorageKind, View
+from verifier.symbolic.trace import Operation, Trace
+from verifier.symbolic.views.common import conjuncts, numbers_said
+
+#: operations of all rounds together that are looked at, and places of one that a mask is asked of
+_MOST: Final = 2048
+#: calls of a sum, at least
+_FEWEST: Final = 2
+
+#: the first index of a dimension that is read, and the one behind the last
+Part = tuple[int, int]
+#: by dimension what one call reads in one round; None: it is not told by numbers, or not in a row
+_Parts = tuple[Part | None, ...]
+
+
+class Left(Struct, frozen=True):
+    """Indices of a dimension that nothing reads, where ``given`` holds.
+
+    ``read``: one of those that read the others. ``place``: the first one; ``to``: the one behind
+    the last one beside it. ``what``: which of the blocks.
+    """
+
+    uses: Uses
+    dimension: int
+    read: Access
+    place: int
+    to: int
+    what: str
+    given: tuple[Bool, ...] = ()
+
+
+def blocks_left(trace: Trace, storages: Iterable[Uses]) -> Iterator[Left]:
+    """The blocks that are left out of what is added up of these inputs."""
+    storages = list(storages)
+    known: set[tuple[int, int]] = set()  # of which the size is said for all inputs
+    for numbers, given in _cases(trace):
+        put = E.Substitution(numbers)
+        sizes = {
+            (id(uses), dimension): size.const
+            for uses in storages
+            for dimension, extent in enumerate(uses.reads[0].view.frame)
+            if (size := put.expr(extent)).is_const and (id(uses), dimension) not in known
+        }
+        known.update(() if given else sizes)
+        asked = [uses for uses in storages if any(key[0] == id(uses) for key in sizes)]
+        try:
+            yield from _of_pairs([*_found(trace, asked, sizes, numbers, given)])
+        except _TooManyError:
+            return
+
+
+def _cases(trace: Trace) -> Iterator[tuple[dict[Sym, Expr], tuple[Bool, ...]]]:
+    """The numbers that sizes are: those demanded, and each of those that are listed.
+
+    Not those of other arguments: what these choose is meant.
+    """
+    sizes = sizes_of(trace)
+    numbers = {symbol: size for symbol, size in numbers_of(trace).items() if symbol in sizes}
+    yield numbers, ()
+    facts = (fact for item in trace.assumptions for fact in conjuncts(item.condition))
+    for fact in facts:
+        if fact.kind is E.BoolKind.OR:
+            listed = [numbers_said([each]) for each in fact.args]
+            if all(said and sizes.issuperset(said) for said in listed):
+                for said, each in zip(listed, fact.args, strict=True):
+                    yield {**numbers, **said}, (each,)
+
+
+def sizes_of(trace: Trace) -> set[Sym]:
+    """The symbols that sizes of inputs are made of, and what the kernel sets equal to them."""
+    given = (each for each in trace.storages if each.kind is StorageKind.INPUT)
+    sizes = {symbol for each in given for size in each.shape for symbol in size.free()}
+    facts = (fact for item in trace.assumptions for fact in conjuncts(item.condition))
+    tied = (fact.free() for fact in facts if fact.kind is E.BoolKind.EQ)
+    return sizes.union(*(names for names in tied if not sizes.isdisjoint(names)))
+
+
+def _found(
+    trace: Trace,
+    storages: Sequence[Uses],
+    sizes: Mapping[tuple[int, int], int],
+    numbers: Mapping[Sym, Expr],
+    given: tuple[Bool, ...],
+) -> Iterator[tuple[Left, int]]:
+    rounds = _Rounds(trace.grid, numbers)
+    flow: _Flow | None = None
+    for uses in storages:
+        read = _read(uses, rounds)
+        for dimension in range(len(uses.reads[0].view.frame)):
+            extent = sizes.get((id(uses), dimension))
+            gap = None if read is None or extent is None else _gap(read, dimension, extent)
+            if gap is None or read is None:
+                continue
+            if flow is None:
+                flow = _Flow({id(each.storage): each for each in storages}, rounds)
+                flow.follow(trace.operations)
+            parts = {each[dimension] for _, each in read}
+            if flow.adds_up(uses.storage, dimension, parts):
+                last = max(read, key=lambda item: item[0].order)[0]
+                left = Left(uses, dimension, last, gap[0], gap[1], gap[2], given)
+                yield left, len(parts)
+
+
+def _of_pairs(found: Sequence[tuple[Left, int]]) -> Iterator[Left]:
+    """Without what two inputs leave out because one goes ahead of the other: the last of one goes
+    with the first of the other to nothing."""
+    for left, count in found:
+        ahead = any(
+            other.uses is not left.uses
+            and many == count
+            and {left.what, other.what} == {_FIRST, _LAST}
+            for other, many in found
+        )
+        if not ahead:
+            yield left
+
+
+_FIRST: Final = "the first block is"
+_LAST: Final = "the last block is"
+_BETWEEN: Final = "what lies between others is"
+
+
+def _read(uses: Uses, rounds: _Rounds) -> list[tuple[Access, _Parts]] | None:
+    """What is read of a tensor, round by round; None: that is not known."""
+    by_operation: dict[int, list[Access]] = {}
+    for read in uses.reads:
+        by_operation.setdefault(id(read.operation), []).append(read)
+    operations = [reads[0].operation for reads in by_operation.values()]
+    out: list[tuple[Access, _Parts]] = []
+    for operation, put in rounds.each(operations):
+        for read in by_operation[id(operation)]:
+            happens = put.bool(E.and_(*read.path, *read.given))
+            if happens is E.FALSE:
+                continue
+            if happens is not E.TRUE:
+                return None
+            parts = _parts(read.view, put)
+            if parts is not None:
+                out.append((read, parts))
+    return out
+
+
+def _gap(
+    read: Sequence[tuple[Access, _Parts]], dimension: int, extent: int
+) -> tuple[int, int, str] | None:
+    """What blocks that one call reads leave of a dimension, if that is a fault in a sum of them."""
+    by_call: dict[Span, set[Part]] = {}
+    for access, parts in read:
+        part = parts[dimension]
+        if part is None:
+            return None
+        by_call.setdefault(access.span, set()).add(part)
+    blocks = sorted(set().union(*by_call.values()))
+    if not any(len(parts) >= _FEWEST for parts in by_call.values()):
+        return None
+    if any(end > start for (_, end), (start, _) in pairwise(blocks)):
+        return None  # windows that lie across each other
+    widest = max(end - start for start, end in blocks)
+    between = [(end, start) for (_, end), (start, _) in pairwise(blocks) if end < start]
+    before, behind = blocks[0][0], extent - blocks[-1][1]
+    missing = before + behind + sum(end - start for start, end in between)
+    if missing > extent - missing or behind < 0 or (before and behind):
+        return None  # a sample, or a margin
+    if between:
+        return (*between[0], _BETWEEN)
+    if before == widest:
+        return 0, before, _FIRST
+    if 0 < behind <= widest:
+        return extent - behind, extent, _LAST
+    return None
+
+
+# ----------------------------------------------------------------------------- rounds
+
+
+class _TooManyError(Exception):
+    """There are more rounds than are gone through."""
+
+
+class _Rounds:
+    """Operations one round after the other; of loops whose rounds no number counts, any one."""
+
+    def __init__(self, grid: Sequence[Loop], numbers: Mapping[Sym, Expr]) -> None:
+        self._grid = grid
+        self._numbers = numbers
+        self._left = 0
+
+    def each(self, operations: Sequence[Operation]) -> Iterator[tuple[Operation, E.Substitution]]:
+        """The operations in each round of their loops.
+
+        Raises:
+            _TooManyError: there are too many.
+        """
+        self._left = _MOST
+        around = [
+            (op, (*self._grid, *(each for each in op.loops if each not in self._grid)))
+            for op in operations
+        ]
+        yield from self._inside(around, 0, dict(self._numbers))
+
+    def _inside(
+        self,
+        operations: Sequence[tuple[Operation, tuple[Loop, ...]]],
+        depth: int,
+        numbers: dict[Sym, Expr],
+    ) -> Iterator[tuple[Operation, E.Substitution]]:
+        put = E.Substitution(numbers)
+        grouped = groupby(operations, lambda pair: id(pair[1][depth]) if pair[1][depth:] else 0)
+        for inside, group in grouped:
+            items = list(group)
+            if not inside:
+                self._left -= len(items)
+                if self._left < 0:
+                    raise _TooManyError
+                yield from ((operation, put) for operation, _ in items)
+                continue
+            loop = items[0][1][depth]
+            trips = put.expr(loop.trips)
+            if not trips.is_const:
+                yield from self._inside(items, depth + 1, numbers)
+                continue
+            for number in range(trips.const):
+                self._left -= 1
+                if self._left < 0:
+                    raise _TooManyError
+                yield from self._inside(items, depth + 1, {**numbers, loop.symbol: E.const(number)})
+
+
+def _parts(view: View, put: E.Substitution) -> _Parts | None:
+    """What a view shows of each dimension in a round; None: nothing."""
+    mask = put.bool(view.mask)
+    if mask is E.FALSE:
+        return None
+    axes = {axis.symbol: Axis(axis.symbol, put.expr(axis.size)) for axis in view.axes}
+    if any(axis.size.is_const and axis.size.const < 1 for axis in axes.values()):
+        return None
+    return tuple(_part(put.expr(coord), axes, mask) for coord in view.coords)
+
+
+def _part(coord: Expr, axes: Mapping[Sym, Axis], mask: Bool) -> Part | None:
+    mine = sorted(
+        (symbol for symbol in coord.free() if symbol in axes),
+        key=lambda symbol: abs(coord.coefficient(symbol)),
+    )
+    first = E.Substitution({symbol: E.const(0) for symbol in mine}).expr(coord)
+    asked = [fact for fact in conjuncts(mask) if not set(mine).isdisjoint(fact.free())]
+    width = 1
+    for symbol in mine:
+        size = axes[symbol].size
+        if coord.coefficient(symbol) != width or not size.is_const:
+            return None
+        width *= size.const
+    if not first.is_const or not asked:
+        return (first.const, first.const + width) if first.is_const else None
+    if len(mine) != 1 or width > _MOST:
+        return None
+    puts = [E.Substitution({mine[0]: E.const(place)}) for place in range(width)]
+    seen = [place for place, at in enumerate(puts) if at.bool(E.and_(*asked)) is not E.FALSE]
+    if not seen or seen[-1] - seen[0] + 1 != len(seen):
+        return None
+    return first.const + seen[0], first.const + seen[-1] + 1
+
+
+# ----------------------------------------------------------------------------- what is made of them
+
+#: parts of inputs: of which, and what of it
+_Made = frozenset[tuple[int, _Parts]]
+_NOTHING: Final[_Made] = frozenset()
+
+
+class _Region(Struct, frozen=True):
+    """A part of a tensor, by where it begins and how large it is; ``box`` None: any part."""
+
+    frame: tuple[Expr, ...]
+    box: tuple[tuple[Expr, Expr], ...] | None
+
+    def meets(self, other: _Region) -> bool:
+        """Whether the parts may have elements in common."""
+        if self.box is None or other.box is None or self.frame != other.frame:
+            return True
+        return not any(
+            E.le(a + size, b) is E.TRUE or E.le(b + wide, a) is E.TRUE
+            for (a, size), (b, wide) in zip(self.box, other.box, strict=True)
+        )
+
+    def holds(self, other: _Region) -> bool:
+        """Whether all of the other part is in it."""
+        if self.box is None or other.box is None or self.frame != other.frame:
+            return False
+        return all(
+            E.le(a, b) is E.TRUE and E.le(b + wide, a + size) is E.TRUE
+            for (a, size), (b, wide) in zip(self.box, other.box, strict=True)
+        )
+
+
+class _Step(Struct, frozen=True):
+    """What a call takes in a round: what is in its own place, and in each other operand.
+
+    ``over``: it goes on with what is in its own place.
+    """
+
+    state: _Made
+    others: tuple[_Made, ...]
+    over: bool
+
+
+class _Flow(Struct):
+    """Which parts of inputs become one, in all rounds of a kernel."""
+
+    inputs: Mapping[int, Uses]
+    rounds: _Rounds
+    #: by tensor
+    held: dict[tuple[object, ...], list[tuple[_Region, _Made]]] = field(default_factory=dict)
+    #: by call
+    steps: dict[Span, list[_Step]] = field(default_factory=dict)
+
+    def follow(self, operations: Iterable[Operation]) -> None:
+        """Go through all rounds of the operations.
+
+        Raises:
+            _TooManyError: there are too many.
+        """
+        ordered = sorted(operations, key=lambda operation: operation.order)
+        for operation, put in self.rounds.each(ordered):
+            happens = put.bool(E.and_(*operation.path))
+            if happens is not E.FALSE:
+                self._operation(operation, put, happens is E.TRUE)
+
+    def _operation(self, operation: Operation, put: E.Substitution, sure: bool) -> None:
+        written = [view for _, view in operation.writes]
+        adds = put.bool(accumulation(operation)) is not E.FALSE if written else False
+        adds |= operation.adds and not isinstance(operation.effect, Bool)
+        own = [self._taken(view, put) for view in written if adds]
+        others: list[_Made] = []
+        for _, view in operation.reads:
+            found = self._taken(view, put)
+            same = any(view.storage is target.storage for target in written)
+            (own if same else others).append(found)
+        state = _NOTHING.union(*own)
+        total = state.union(*others)
+        if total:
+            self.steps.setdefault(operation.span, []).append(_Step(state, tuple(others), bool(own)))
+        for view in written:
+            self._put(view, put, total, sure)
+
+    def _place(self, view: View, put: E.Substitution) -> tuple[tuple[object, ...], _Region]:
+        box = view.box if view.exact else None
+        put_in = None if box is None else tuple((put.expr(a), put.expr(size)) for a, size in box)
+        which = (id(view.storage), *map(put.expr, view.instance))
+        return which, _Region(tuple(map(put.expr, view.frame)), put_in)
+
+    def _taken(self, view: View, put: E.Substitution) -> _Made:
+        if id(view.storage) in self.inputs:
+            parts = _parts(view, put)
+            return _NOTHING if parts is None else frozenset({(id(view.storage), parts)})
+        which, region = self._place(view, put)
+        found = (made for part, made in self.held.get(which, ()) if region.meets(part))
+        return _NOTHING.union(*found)
+
+    def _put(self, view: View, put: E.Substitution, made: _Made, sure: bool) -> None:
+        which, region = self._place(view, put)
+        whole = sure and put.bool(view.mask) is E.TRUE
+        before = self.held.get(which, [])
+        kept = [item for item in before if not (whole and region.holds(item[0]))]
+        if not whole:  # what was there may be there yet
+            made = made.union(*(old for part, old in kept if part == region))
+            kept = [item for item in kept if item[0] != region]
+        self.held[which] = [*kept, (region, made)] if made else kept
+
+    def adds_up(self, storage: Storage, dimension: int, parts: set[Part | None]) -> bool:
+        """Whether these parts, which are all that is read, are added up one by one, by one call,
+        and wherever some are added up, these are."""
+
+        def of(made: _Made) -> frozenset[Part | None]:
+            return frozenset(each[dimension] for which, each in made if which == id(storage))
+
+        found = False
+        for steps in self.steps.values():
+            sums = [*_sums([(of(s.state), [*map(of, s.others)], s.over) for s in steps])]
+            most = max((count for _, count in sums), default=0)
+            if most < _FEWEST:
+                continue
+            if any(total != parts for total, _ in sums):
+                return False
+            found |= most >= len(parts) - 1
+        return found
+
+
+def _sums(
+    steps: Iterable[tuple[frozenset[Part | None], list[frozenset[Part | None]], bool]],
+) -> Iterator[tuple[frozenset[Part | None], int]]:
+    """What each sum of a call comes to hold, and in how many steps it has grown.
+
+    One begins where a call does not go on with what it has made before, in its place or as an
+    operand.
+    """
+    total: frozenset[Part | None] = frozenset()
+    count = 0
+    for state, others, over in steps:
+        made = state.union(*others)
+        goes_on = state >= total if over else any(other >= total for other in others)
+        if total and goes_on:
+            count += made > total
+        else:
+            if total:
+                yield total, count
+            count = 1
+        total = made
+    if total:
+        yield total, count
+
+
+__all__ = ["Left", "blocks_left", "sizes_of"]
