@@ -128,3 +128,23 @@ def test_an_empty_list_is_nothing_that_is_returned(tmp_path: Path) -> None:
     (kernel,) = result.kernels
     assert kernel.precondition is not None and kernel.precondition.exact
     assert [(c.text, c.rule) for c in kernel.precondition.conjuncts] == [("aux", "no-output")]
+
+
+NESTED = """
+@nki.jit
+def kernel(x, rows=128, columns=512):
+    P, N = x.shape
+    down, along = P // rows, N // columns
+    y = nl.ndarray((P, N), dtype=x.dtype, buffer=nl.shared_hbm)
+    for i in nl.affine_range(along):
+        for j in nl.affine_range(down):
+            nisa.dma_copy(dst=y, src=x)
+            return y
+"""
+
+
+def test_what_a_loop_that_is_left_says_later_hides_no_division_before(tmp_path: Path) -> None:
+    (kernel,) = check(tmp_path, NESTED).kernels
+    found = kernel.precondition
+    assert found is not None and found.exact
+    assert {"rows >= 1", "columns >= 1"} <= {c.text for c in found.conjuncts}
