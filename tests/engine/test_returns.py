@@ -149,6 +149,7 @@ def test_what_a_loop_that_is_left_says_later_hides_no_division_before(tmp_path: 
     assert found is not None and found.exact
     assert {"rows >= 1", "columns >= 1"} <= {c.text for c in found.conjuncts}
 
+
 UNSTORED = """
 @nki.jit
 def kernel(x, k=8):
