@@ -547,7 +547,7 @@ BUFFER_FAILING: Final = (
 def negated(vector):
     """-vector for vector[32, 100]."""
     assert vector.shape == (32, 100)
-    out = nl.ndarray((32, 100), dtype=vector.dtype, buffer=nl.hbm)
+    out = nl.ndarray((32, 100), dtype=vector.dtype, buffer=nl.private_hbm)
     tile = nl.ndarray((32, 100), dtype=vector.dtype, buffer=nl.sbuf)
     nisa.dma_copy(dst=tile, src=vector)
     nisa.tensor_scalar(dst=tile, data=tile, op0=nl.multiply, operand0=-1.0)
@@ -556,7 +556,7 @@ def negated(vector):
 '''
 )
 
-BUFFER_PASSING: Final = BUFFER_FAILING.replace("buffer=nl.hbm", "buffer=nl.shared_hbm")
+BUFFER_PASSING: Final = BUFFER_FAILING.replace("buffer=nl.private_hbm", "buffer=nl.shared_hbm")
 
 # ----------------------------------------------------------------- oversized-tile
 

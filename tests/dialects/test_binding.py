@@ -159,3 +159,9 @@ def test_a_position_that_moved() -> None:
         machine = FakeMachine(generation)
         run(machine, "isa.dma_copy", machine.tile(8, 8), machine.tile(8, 8), skip)
         assert len(machine.checks) == problems
+
+
+def test_a_simulated_kernel_is_given_its_arguments() -> None:
+    machine = FakeMachine("beta1")
+    run(machine, "simulate_kernel", None, machine.tile(8, 8), machine.tile(8, 8), n=2)
+    assert not machine.checks

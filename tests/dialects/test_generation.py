@@ -52,6 +52,18 @@ REDUCED = "nisa.tensor_scalar_reduce(dst=u, data=t, op0=nl.multiply, operand0=2.
             NEW + "nisa.dma_copy(a, b, priority=1)\n@nki.jit\ndef k(x): x.reshape(new_shape=s)\n",
             "0.4",
         ),
+        # a result in `nl.hbm` (NKI-M060): where nothing else tells
+        (NEW + BARE + " o = nl.ndarray(s, nl.int8, buffer=nl.hbm)\n return o\n", "0.2"),
+        (NEW + BARE + " o = nl.zeros(s, nl.int8, buffer=nl.hbm)\n return x, o\n", "0.2"),
+        (NEW + BARE + " o = nl.ndarray(s, nl.int8, buffer=nl.hbm)\n return x\n", "0.3"),
+        (NEW + "def f(x):\n o = nl.ndarray(s, nl.int8, buffer=nl.hbm)\n return o\n", "0.3"),
+        (
+            NEW
+            + "nisa.dma_copy(a, b, priority=1)\n"
+            + BARE
+            + " o = nl.ndarray(s, nl.int8, buffer=nl.hbm)\n return o\n",
+            "0.4",
+        ),
         ("from nki.isa import topk as best\nbest(a, b, c, 8)\n", "0.6"),
         (NEW + f"{REDUCED})\n", "0.6"),
         (NEW + f"{REDUCED}, reduce_res=None)\n", "0.6"),

@@ -36,10 +36,10 @@ def kernel(image):
 """
 
 
-def check(tmp_path: Path, text: str) -> FileResult:
+def check(tmp_path: Path, text: str, api: str | None = None) -> FileResult:
     path = tmp_path / "kernel.py"
     path.write_text(text, encoding="utf-8")
-    result = analyze_file(FileRequest(path=str(path), roots=(str(tmp_path),)))
+    result = analyze_file(FileRequest(path=str(path), roots=(str(tmp_path),), api_version=api))
     assert not result.errors
     return result
 
@@ -51,6 +51,11 @@ def test_a_whole_grid_indexes_each_dimension_with_its_part(tmp_path: Path) -> No
     assert {d.rule for d in found} == {"slice-bounds"}
 
 
-def test_a_range_is_no_index(tmp_path: Path) -> None:
-    result = check(tmp_path, RANGES)
-    assert {d.rule for d in result.diagnostics} == {"subscript-key"}
+def test_a_range_is_the_slice_that_it_goes_along_from_0_4_on(tmp_path: Path) -> None:
+    found = check(tmp_path, RANGES).diagnostics  # nothing says that it is of 0.4
+    assert {(d.rule, d.severity) for d in found} == {("subscript-key", "warning")}
+    (kernel,) = check(tmp_path, RANGES, "0.4").kernels
+    assert kernel.status == "verified", kernel.reasons
+    longer = RANGES.replace("nl.affine_range(200)", "nl.affine_range(201)")
+    assert {d.rule for d in check(tmp_path, longer, "0.4").diagnostics} == {"slice-bounds"}
+    assert {d.severity for d in check(tmp_path, RANGES, "0.2").diagnostics} >= {"error"}

@@ -128,3 +128,45 @@ def test_an_empty_list_is_nothing_that_is_returned(tmp_path: Path) -> None:
     (kernel,) = result.kernels
     assert kernel.precondition is not None and kernel.precondition.exact
     assert [(c.text, c.rule) for c in kernel.precondition.conjuncts] == [("aux", "no-output")]
+
+
+NESTED = """
+@nki.jit
+def kernel(x, rows=128, columns=512):
+    P, N = x.shape
+    down, along = P // rows, N // columns
+    y = nl.ndarray((P, N), dtype=x.dtype, buffer=nl.shared_hbm)
+    for i in nl.affine_range(along):
+        for j in nl.affine_range(down):
+            nisa.dma_copy(dst=y, src=x)
+            return y
+"""
+
+
+def test_what_a_loop_that_is_left_says_later_hides_no_division_before(tmp_path: Path) -> None:
+    (kernel,) = check(tmp_path, NESTED).kernels
+    found = kernel.precondition
+    assert found is not None and found.exact
+    assert {"rows >= 1", "columns >= 1"} <= {c.text for c in found.conjuncts}
+
+
+UNSTORED = """
+@nki.jit
+def kernel(x, k=8):
+    P, N = x.shape
+    assert P <= 128 and N <= 512
+    first = nl.ndarray((P, k), dtype=x.dtype, buffer=nl.shared_hbm)
+    second = nl.ndarray((P, k), dtype=nl.int32, buffer=nl.shared_hbm)
+    nisa.dma_copy(dst=first, src=x[:, 0:k])
+    return first, second
+"""
+
+
+def test_an_output_that_is_never_stored_is_the_fault_and_not_that_it_has_elements(
+    tmp_path: Path,
+) -> None:
+    result = check(tmp_path, UNSTORED)
+    (found,) = (d for d in result.diagnostics if d.severity == "error")
+    assert found.rule == "output-not-written" and "second" in found.message
+    precondition = result.kernels[0].precondition
+    assert precondition is not None and precondition.text == "k >= 1 and k <= N"

@@ -100,6 +100,19 @@ def test_of_a_quotient_that_is_rounded_up_the_whole_is_tried_first() -> None:
     assert tried.index("B % 512 == 0") < tried.index("B % 512 == 1")
 
 
+def test_what_is_demanded_of_a_number_that_nobody_knows_is_not_demanded_of_inputs() -> None:
+    E.fresh_context()
+    size, unknown = E.symbol("B", 1), E.fresh("h", 0)
+    index = E.fresh("i", 0, None, E.Origin.LOOP)
+    demands = (
+        E.le(unknown, size),
+        E.and_(E.le(size, 64), E.ge(unknown, 3)),
+        E.implies(E.lt(index, 4), E.lt(index, size)),
+    )
+    found = weakest.of_inputs(demands, Solver())
+    assert {pretty(condition) for condition in found} == {"B <= 64", "B >= 4"}
+
+
 HEAD = """\
 import nki
 import nki.isa as nisa

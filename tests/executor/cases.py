@@ -151,6 +151,13 @@ GOOD = [
     Case("beta1_affine_apart", "scratch", {"x": (F32, (3, 72, 40))}, lambda x: f(x) + np.exp(f(x))),
     Case("beta1_blocks", "centre", {"x": (F32, (1024, 500))}, centred),
     Case("beta1_grid", "grid_scale", {"x": (F32, (256, 1024))}, lambda x: 2 * f(x), grid=(2, 2)),
+    Case(
+        "beta1_masked_statistics",
+        "moments",
+        {"x": (F32, (200, 1024))},
+        lambda x: np.stack([f(x).mean(axis=1), f(x).var(axis=1)], axis=1),
+        1e-4,
+    ),
     Case("beta1_masked_square", "squares", {"x": (F32, (200, 700))}, lambda x: f(x) ** 2),
     Case(
         "beta1_matmul", "product", {"w_t": (F32, (256, 64)), "x": (F32, (256, 512))}, product, 1e-4

@@ -410,6 +410,14 @@ def test_a_very_long_condition_leaves_out_what_stands_in_parentheses() -> None:
     assert "x.dtype == y19" in shown(full.render, Options(verbose=True), report)
 
 
+def test_what_a_condition_is_needed_for_leaves_out_what_a_condition_does() -> None:
+    inner = " or ".join(f"x.dtype == y{n} and (x.dtype == z{n} or n > {n})" for n in range(20))
+    long = replace(COLUMNS, what=f"size of n*(x.dtype if {inner} else y.dtype) is even")
+    report = replace(REPORT, diagnostics=(block(replace(ALL, conjuncts=(long,))),))
+    assert "size of n*(…) is even" in shown(full.render, Options(), report)
+    assert "x.dtype == y19" in shown(full.render, Options(verbose=True), report)
+
+
 def test_notes_that_say_the_same_of_other_names_are_one() -> None:
     first = replace(part(COLUMNS), severity="note", message="`a` is old", part=False)
     notes = (

@@ -110,7 +110,7 @@ def assigned(
     positional = [p for p in signature.positional if p.name not in left_out]
     for parameter, argument in zip(positional, call.args, strict=False):
         arguments[parameter.name] = argument
-    if len(call.args) > len(positional):
+    if len(call.args) > len(positional) and not signature.variadic:
         faults.crowded(call.args[len(positional)], len(positional))
     for keyword, argument in call.keywords.items():
         name = parameter_of(keyword)

@@ -1,8 +1,8 @@
 """The parameters of a function of a kernel API, out of the text that its description has.
 
 ``dst*, src*, |, scale=1.0, **``: ``*`` marks a required parameter, ``|`` starts the keyword-only
-ones, ``**`` says that unknown keywords are taken and dropped. Those before ``/`` have no name: they
-are given by their place alone.
+ones, ``**`` says that unknown keywords are taken and dropped, ``*`` alone that more arguments are
+taken by position. Those before ``/`` have no name: they are given by their place alone.
 """
 
 from __future__ import annotations
@@ -24,12 +24,17 @@ class Parameter(Struct, frozen=True):
 
 
 class Signature(Struct, frozen=True):
-    """Parameters of ``name`` in ``generation``; ``open``: unknown keywords are dropped silently."""
+    """Parameters of ``name`` in ``generation``.
+
+    ``open``: unknown keywords are dropped silently; ``variadic``: any number of further arguments
+    is taken by position.
+    """
 
     name: str
     generation: str
     parameters: tuple[Parameter, ...]
     open: bool
+    variadic: bool = False
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -58,7 +63,7 @@ def parse(name: str, generation: str, text: str) -> Signature:
     """The signature that a text stands for."""
     parameters: list[Parameter] = []
     keyword_only = False
-    accepts_all = False
+    accepts_all = variadic = False
     for part in text.split(", ") if text else ():
         if part == "|":
             keyword_only = True
@@ -66,9 +71,11 @@ def parse(name: str, generation: str, text: str) -> Signature:
             parameters = [replace(each, nameless=True) for each in parameters]
         elif part == "**":
             accepts_all = True
+        elif part == "*":
+            variadic = True
         elif part.endswith("*"):
             parameters.append(Parameter(part[:-1], None, keyword_only))
         else:
             parameter, default = part.split("=", 1)
             parameters.append(Parameter(parameter, default, keyword_only))
-    return Signature(name, generation, tuple(parameters), accepts_all)
+    return Signature(name, generation, tuple(parameters), accepts_all, variadic)

@@ -206,13 +206,13 @@ def known_at(assumptions: Iterable[Assumption], obligation: Obligation) -> tuple
     run comes to, since nothing runs before the whole kernel is traced. Of what dies while it is
     traced they are known where they compare inputs alone: those that they exclude are rejected in
     either way. What is said later on of values that are not followed, and that the obligation does
-    not ask for, excludes no input.
+    not ask for, excludes no input, nor does what has no value where a division dies before.
     """
     traced = obligation.rule.on is not On.HOST
     terms: list[Expr | Bool] = [obligation.check.predicate, *obligation.local_facts]
     asked = {symbol for term in (*terms, *obligation.trips) for symbol in term.free()}
     return tuple(
-        a.condition
+        a.condition if a.order <= obligation.order or traced else E.unless_undefined(a.condition)
         for a in assumptions
         if a.order <= obligation.order
         or (a.everywhere and (traced or _compares_inputs(a.condition)))

@@ -164,7 +164,7 @@ class Conditions(Struct):
         if self._admit_some([*self.items, Item(condition, (position,))]):
             self.items.append(Item(condition, (position,)))
             return
-        for earlier in self.items:
+        for earlier in self.items if not self._of_nothing(condition) else ():
             rest = [item for item in self.items if item is not earlier]
             if self._admit_some([*rest, Item(condition, (position,))]):
                 # what excludes what all else allows is the fault
@@ -176,6 +176,16 @@ class Conditions(Struct):
         self.bugs.add(position)
         self.hopeless.add(position)
         self.unconditional = True
+
+    def _of_nothing(self, condition: Bool) -> bool:
+        """Whether a condition leaves a number nothing but 0: what is right when nothing is done."""
+        known = (*self.known, condition)
+        numbers = (s for s in condition.free() if s.name in self.run.inputs.integers)
+        return any(
+            self.solver.check(Query(known, E.eq(number, 0))).proved
+            for number in map(E.from_atom, numbers)
+            if not self.solver.check(Query(self.known, E.eq(number, 0))).proved
+        )
 
     def unheard(self, item: Item, items: Sequence[Item]) -> list[int]:
         """Of the verdicts that one of ``items`` stands for, those of which nobody is told.

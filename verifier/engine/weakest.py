@@ -96,12 +96,16 @@ def _on_more_programs(
 def of_inputs(demands: Iterable[Bool], solver: Solver) -> tuple[Bool, ...]:
     """What demands say of inputs and grid, those that are made in each iteration of loops too.
 
-    What has no such form is left out. A demand that divides by zero demands nothing: it dies.
+    What has no such form is left out, and so is what is said of a number that nobody knows: some
+    number may meet it, whatever the inputs are. A demand that divides by zero demands nothing: it
+    dies.
     """
     out: dict[Bool, None] = {}
     for demand in (part for said in demands for part in _as_evaluated(said)):
         if of_given(demand):
             out[demand] = None
+            continue
+        if any(symbol.origin in E.OPEN for symbol in demand.free()):
             continue
         found = _eliminated(E.not_(demand), (), solver)
         if found is not None:

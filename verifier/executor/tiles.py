@@ -16,10 +16,11 @@ from verifier.executor.names import BufferProxy, DTypeProxy
 from verifier.executor.offsets import Located, remember_method, remember_subscript
 from verifier.executor.operands import bound_of
 from verifier.executor.regions import Geometry
+from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.machine import Arg, Call
-from verifier.symbolic.tensors import Mark, StorageKind, View
-from verifier.symbolic.values import BufferValue, DynamicSlice, Opaque
+from verifier.symbolic.tensors import LoopKind, Mark, StorageKind, View
+from verifier.symbolic.values import BufferValue, DynamicSlice, Opaque, Range
 
 if TYPE_CHECKING:
     from verifier.executor.machine import ConcreteMachine
@@ -48,6 +49,16 @@ def _dynamic(item: DynamicSlice, extent: int) -> tuple[int, int, int] | None:
     if start.const < 0 or item.size.const < 1 or start.const + item.size.const > extent:
         return None
     return start.const, item.size.const, 1
+
+
+def _key(machine: ConcreteMachine, index: Any) -> Any:
+    """What a tensor is indexed with, as the dialect has it: a range is none of its numbers."""
+    if type(index) is tuple:
+        return tuple(_key(machine, item) for item in index)
+    if type(index) is range:
+        start, stop, step = map(E.const, (index.start, index.stop, index.step))
+        return Range(start, stop, step, LoopKind.RANGE)
+    return machine.inward(index)
 
 
 class Tensor(Located):
@@ -107,7 +118,7 @@ class Tensor(Located):
                 before, machine.silent = machine.silent, True
                 try:
                     found = machine.dialect.subscript(
-                        machine, parent.as_view, machine.inward(index), places.here().span
+                        machine, parent.as_view, _key(machine, index), places.here().span
                     )
                 finally:
                     machine.silent = before
@@ -159,7 +170,7 @@ class Tensor(Located):
             return quick
         machine = self.machine
         span = places.here().span
-        inner = machine.inward(index)
+        inner = _key(machine, index)
         found = machine.dialect.subscript(machine, self.as_view, inner, span)
         if not isinstance(found, View):
             raise UnsupportedError("a subscript that is not followed", span)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from verifier.report.details import remarks
 from verifier.report.model import Conjunct, Diagnostic, Precondition
-from verifier.report.text import Line, Options, Piece, cells, one_line, words, wrap
+from verifier.report.text import Line, Options, Piece, cells, folded, one_line, words, wrap
 
 _INDENT = 4
 #: cells of the longest condition that has the rest of its line beside it
@@ -16,8 +16,6 @@ _BESIDE = 40
 _BOUND = re.compile(r" <= \d+$")
 #: conditions that are told one by one
 _MOST = 8
-#: cells of the longest condition that is told whole
-_LONG = 280
 _TAKES = "it takes"
 #: two words beside each other: no formula
 _WORDS = re.compile(r"[a-z]+ [a-z]+")
@@ -208,7 +206,7 @@ def _rows(
                 row = wrap(head, [*place[1:], *breach], options.width)
             lines += row
         else:
-            text = conjunct.text if options.verbose else _folded(conjunct.text, options)
+            text = folded(conjunct.text, options)
             lines += wrap([("  ", "")], words(text, "value"), options.width, indent=4)
             lines += wrap([("      ", "")], [*about, *breach], options.width)
     return lines
@@ -244,30 +242,11 @@ def _repeats(conjunct: Conjunct, options: Options) -> bool:
     return not (options.verbose or conjunct.silent or _WORDS.search(conjunct.what))
 
 
-def _folded(text: str, options: Options) -> str:
-    """A very long condition with its longest parts in parentheses left out."""
-    while cells(text) > _LONG:
-        opened: list[int] = []
-        longest = 0, 0
-        for position, character in enumerate(text):
-            if character == "(":
-                opened.append(position)
-            elif character == ")" and opened:
-                start = opened.pop()
-                if position - start > longest[1] - longest[0]:
-                    longest = start, position
-        start, end = longest
-        if end - start <= len(f"({options.glyphs.ellipsis})"):
-            break
-        text = f"{text[:start]}({options.glyphs.ellipsis}{text[end:]}"
-    return text
-
-
 def _what(conjunct: Conjunct, options: Options) -> list[Piece]:
     said = one_line(conjunct.told)
     if cells(conjunct.text) > _BESIDE and not options.verbose:
         said = said.removesuffix(_limit(conjunct))
-    return words(said, "unsure" if conjunct.silent else "")
+    return words(folded(said, options), "unsure" if conjunct.silent else "")
 
 
 def _limit(conjunct: Conjunct) -> str:

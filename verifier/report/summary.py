@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 
 from verifier.report.model import KernelReport, RunReport, Status
-from verifier.report.text import Line, Options, Piece, cells, one_line, words, wrap
+from verifier.report.text import Line, Options, Piece, cells, folded, one_line, words, wrap
 
 _MOST_REASONS = 2
 _MOST_GONE = 10
@@ -116,7 +116,8 @@ def _kernel(kernel: KernelReport, names: int, targets: int, options: Options) ->
             else (f"{reason.path}:{reason.line}")
         )
         head = [("      ", ""), (f"{place}: ", "dim")]
-        lines += wrap(head, words(one_line(reason.message)), options.width, indent=8)
+        said = folded(one_line(reason.message), options)
+        lines += wrap(head, words(said), options.width, indent=8)
     more = len(kernel.reasons) - _MOST_REASONS
     if more > 0:
         lines.append([(f"      {glyphs.ellipsis} and {more} more (all with --format json)", "dim")])

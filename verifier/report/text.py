@@ -17,6 +17,11 @@ from msgspec import Struct, field
 
 from verifier.report.rules import RuleText
 
+#: cells of the longest formula that is told whole
+_LONG = 280
+#: cells of the shortest part in parentheses that it is worth to leave out
+_WORTH = 12
+
 #: Style names that renderers use, and what they look like on a terminal.
 STYLES: Mapping[str, str] = {
     "": "",
@@ -163,6 +168,25 @@ def one_line(text: str) -> str:
     return "".join(
         character if character.isprintable() else " " for character in " ".join(text.split())
     )
+
+
+def folded(text: str, options: Options) -> str:
+    """A very long text with its longest parts in parentheses left out, unless ``verbose``."""
+    while cells(text) > _LONG and not options.verbose:
+        opened: list[int] = []
+        longest = 0, 0
+        for position, character in enumerate(text):
+            if character == "(":
+                opened.append(position)
+            elif character == ")" and opened:
+                start = opened.pop()
+                if position - start > longest[1] - longest[0]:
+                    longest = start, position
+        start, end = longest
+        if end - start < _WORTH:
+            break
+        text = f"{text[:start]}({options.glyphs.ellipsis}{text[end:]}"
+    return text
 
 
 def write(lines: Sequence[Line], stream: TextIO, options: Options) -> None:

@@ -16,6 +16,7 @@ from verifier.symbolic.instruction import Trait
 from verifier.symbolic.roles import Role
 from verifier.symbolic.tensors import View
 from verifier.symbolic.trace import Operation
+from verifier.symbolic.views.common import conjuncts
 
 
 def _bn_shape(op: Operation, target: Target) -> Iterator[Check]:
@@ -24,14 +25,18 @@ def _bn_shape(op: Operation, target: Target) -> Iterator[Check]:
         return
     triples = kit.role(op, "data").free
     free = {axis.symbol for axis in data.axes[1:]}
-    if triples is None and not free.isdisjoint(data.mask.free()):
+    masks = conjuncts(data.mask)
+    across = [mask for mask in masks if not free.isdisjoint(mask.free())]
+    if triples is None and across:
+        lanes = (mask for mask in masks if mask not in across)
         yield check(
             op,
             "data",
-            E.FALSE,
+            E.and_(*across),
             "the mask leaves out no element of a partition",
             "bn_stats counts the elements that the mask leaves out",
             "BNS03",
+            given=(*(axis.within for axis in data.axes), *lanes),
             help=("take the statistics of a slice of the tile",),
         )
     if triples is None:

@@ -7,10 +7,11 @@ Decided from the text alone, by what the file imports and which functions and ke
    one is the fallback of the other). Each distinct use is a call by name with what it gives, a jit
    keyword, or the name of an API; a generation *rejects* it when its tables lack the name or a
    keyword, or demand what is not given, or is None. The generation that rejects fewest uses wins.
-3. Among equals those come first that lack fewest of the members that are asked of what may be a
-   tensor. Then 0.3 is taken if it is one of them: it is the first generation that all later ones
-   extend, and code written for 0.2 gives itself away (it passes ``dtype=`` to instructions, or
-   ``platform_target=`` to ``jit``). If 0.3 is not among them, the oldest is.
+3. Among equals those come first that have fewest doubts: members that they lack and that are asked
+   of what may be a tensor, and a result in a memory that they do not return. Then 0.3 is taken if
+   it is one of them: it is the first generation that all later ones extend, and code written for
+   0.2 gives itself away (it passes ``dtype=`` to instructions or ``platform_target=`` to ``jit``,
+   or returns what is in ``nl.hbm``). If 0.3 is not among them, the oldest is.
 
 A file that imports both under names of their own has kernels of both: of each only what is said
 with the names of its decorator's package counts. A fragment without imports may be of any.
@@ -27,7 +28,7 @@ from msgspec import Struct
 from verifier.dialects.nki import isa, names
 from verifier.dialects.nki.present import needed
 from verifier.dialects.nki.signatures import generations_with, lookup
-from verifier.dialects.nki.versions import GENERATIONS, newer
+from verifier.dialects.nki.versions import DESCRIBED, GENERATIONS, newer
 from verifier.dialects.signature import Signature
 from verifier.source import nodes
 from verifier.source.fragments import implied
@@ -77,7 +78,7 @@ class Features(Struct, frozen=True):
     ``jit_keywords``: keywords given to ``nki.jit``. ``uses``: calls of API functions. ``names``:
     API names that are mentioned, called or not. ``members``: what is asked of tensors, as
     :data:`names.MEMBERS` has it; ``perhaps``: of what may be a tensor, such as the parameter of a
-    helper.
+    helper. ``private``: a kernel returns what it has allocated in ``nl.hbm``.
     """
 
     imports: frozenset[str]
@@ -86,6 +87,7 @@ class Features(Struct, frozen=True):
     names: frozenset[str] = frozenset()
     members: frozenset[str] = frozenset()
     perhaps: frozenset[str] = frozenset()
+    private: bool = False
 
 
 def generations_of(tree: ast.AST) -> Callable[[str], str]:
@@ -146,6 +148,7 @@ def _features(tree: ast.AST, package: str, known: Imported) -> Features:
         frozenset(mentioned),
         frozenset(members),
         frozenset(_perhaps(every, aliases) - members),
+        any(_returns_private(n, aliases) for n in every if isinstance(n, ast.FunctionDef)),
     )
 
 
@@ -158,10 +161,8 @@ def _members(function: ast.FunctionDef, aliases: Mapping[str, str]) -> set[str]:
     if not asked:
         return found
     tensors: set[str] = set()
-    for decorator in function.decorator_list:
-        made = decorator.func if isinstance(decorator, ast.Call) else decorator
-        if canonical(made, aliases) == "jit":
-            tensors |= {each.arg for each in (*function.args.args, *function.args.kwonlyargs)}
+    if _is_kernel(function, aliases):
+        tensors |= {each.arg for each in (*function.args.args, *function.args.kwonlyargs)}
     calls = {id(n.func): n for n in every if isinstance(n, ast.Call)}
     for node in every:
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
@@ -177,6 +178,31 @@ def _members(function: ast.FunctionDef, aliases: Mapping[str, str]) -> set[str]:
         if call is not None:
             found |= {f"{node.attr}.{k.arg}" for k in call.keywords}
     return found & names.MEMBERS.keys()
+
+
+def _is_kernel(function: ast.FunctionDef, aliases: Mapping[str, str]) -> bool:
+    """Whether its decorator says so."""
+    made = (d.func if isinstance(d, ast.Call) else d for d in function.decorator_list)
+    return any(canonical(decorator, aliases) == "jit" for decorator in made)
+
+
+def _returns_private(function: ast.FunctionDef, aliases: Mapping[str, str]) -> bool:
+    """Whether a kernel returns what it has allocated in ``nl.hbm``."""
+    if not _is_kernel(function, aliases):
+        return False
+    every = nodes.walk(function)
+    private = {
+        target.id
+        for node in every
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call)
+        for keyword in node.value.keywords
+        if keyword.arg == "buffer" and canonical(keyword.value, aliases) == "language.hbm"
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    returned = (node.value for node in every if isinstance(node, ast.Return))
+    parts = (r.elts if isinstance(r, ast.Tuple) else [r] for r in returned)
+    return any(isinstance(x, ast.Name) and x.id in private for part in parts for x in part)
 
 
 def _computes_with_tiles(every: Sequence[ast.AST], aliases: Mapping[str, str]) -> bool:
@@ -361,7 +387,7 @@ def infer_generation(features: Features) -> str:
     rejected = {g: _rejections(features, g) for g in candidates}
     fewest = min(rejected.values())
     best = [g for g in candidates if rejected[g] == fewest]
-    doubted = {g: sum(not names.member_in(n, g) for n in features.perhaps) for g in best}
+    doubted = {g: _doubts(features, g) for g in best}
     best = [g for g in best if doubted[g] == min(doubted.values())]
     return DEFAULT if DEFAULT in best else best[0]
 
@@ -395,6 +421,12 @@ def _rejections(features: Features, generation: str) -> int:
         if not names.member_in(name, generation):
             count += 1
     return count
+
+
+def _doubts(features: Features, generation: str) -> int:
+    """How much there is in a file that perhaps does not suit a generation (NKI-M060)."""
+    count = sum(not names.member_in(name, generation) for name in features.perhaps)
+    return count + (features.private and not DESCRIBED[generation].hbm_returned)
 
 
 def import_problem(generation: str, dotted: str) -> tuple[str, tuple[str, ...]] | None:

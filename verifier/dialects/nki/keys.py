@@ -11,11 +11,12 @@ from typing import Final
 
 from verifier.dialects.nki import parameter_kinds
 from verifier.dialects.nki.parameter_kinds import Given
+from verifier.dialects.nki.versions import newer
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.machine import Machine
 from verifier.symbolic.tensors import View
-from verifier.symbolic.values import DynamicSlice, IndexMask, Missing, SliceValue
+from verifier.symbolic.values import DynamicSlice, IndexMask, Missing, Range, SliceValue
 
 KEY_RULE: Final = "subscript-key"
 
@@ -26,6 +27,31 @@ _INDICES: Final = frozenset(
 )
 #: what may bound a slice, besides nothing
 _BOUNDS: Final = frozenset({None, Given.NUMBER, Given.REGISTER, Given.INDICES})
+
+
+def sliced(machine: Machine, view: View, items: Sequence[object], span: Span) -> Sequence[object]:
+    """The items of a subscript, its ranges as the slices that they go along.
+
+    NKI 0.4 takes them so: `t[rows, columns]` of two `nl.affine_range` is the part that they span,
+    as what ran on trn2 shows (aws-neuron/nkipy, examples/playground/simple_nki_kernel.py at
+    5dbfb1a). Of 0.3 that is not known.
+    """
+    if not newer(machine.api, "0.3") or not any(isinstance(item, Range) for item in items):
+        return items
+    if not newer(machine.api, "0.4"):
+        machine.check(
+            KEY_RULE,
+            E.FALSE,
+            span,
+            f"`{view.name}` is indexed with {_KEYS}",
+            f"`{view.name}` is indexed with a range, of which NKI 0.4 and later make a slice",
+            facts=("X01",),
+            severity="warning",
+        )
+    return [
+        SliceValue(item.start, item.stop, item.step) if isinstance(item, Range) else item
+        for item in items
+    ]
 
 
 def checked(machine: Machine, view: View, items: Sequence[object], span: Span) -> Missing | None:
@@ -81,4 +107,4 @@ _INSTEAD: Final = {
     ),
 }
 
-__all__ = ["KEY_RULE", "checked"]
+__all__ = ["KEY_RULE", "checked", "sliced"]

@@ -79,7 +79,7 @@ from verifier.symbolic.expr.terms import (
     lift,
     symbol,
 )
-from verifier.symbolic.expr.walking import divisors, may_be_zero, walk
+from verifier.symbolic.expr.walking import divisors, may_be_zero, unless_undefined, walk
 
 __all__ = [
     "FALSE",
@@ -139,6 +139,7 @@ __all__ = [
     "symbol",
     "table",
     "truth",
+    "unless_undefined",
     "walk",
     "without",
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from verifier.symbolic.expr.division import bounds
+from verifier.symbolic.expr.formulas import eq, or_
 from verifier.symbolic.expr.terms import Atom, Bool, Div, Expr
 
 
@@ -38,6 +39,11 @@ def divisors(terms: Sequence[Bool]) -> list[Expr]:
             if isinstance(item, Div) and may_be_zero(item.den):
                 out.setdefault(id(item.den), item.den)
     return list(out.values())
+
+
+def unless_undefined(condition: Bool) -> Bool:
+    """The condition where it has a value: a divisor of it may be zero elsewhere."""
+    return or_(*(eq(den, 0) for den in divisors((condition,))), condition)
 
 
 def may_be_zero(den: Expr) -> bool:

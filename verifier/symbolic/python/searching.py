@@ -74,11 +74,6 @@ def _without_quotients(vm: VM, condition: Bool) -> Bool:
     return E.Substitution({}, atoms=left).bool(condition) if left else condition
 
 
-def unless_undefined(condition: Bool) -> Bool:
-    """The condition where it has a value: a divisor of it may be zero elsewhere."""
-    return E.or_(*(E.eq(den, 0) for den in E.divisors((condition,))), condition)
-
-
 def _places(index: Sym, goes_on: Bool, carried: Iterable[Form]) -> Iterator[Expr]:
     """Indices for which a condition may not hold: where what counts down has come to one or to
     nothing, where something is divided by itself, where powers have overtaken all else."""

@@ -19,7 +19,7 @@ from verifier.symbolic.expr.settling import Settling
 from verifier.symbolic.python import liveness
 from verifier.symbolic.python.carried import Form
 from verifier.symbolic.python.flow import Ended, Mark, Wait
-from verifier.symbolic.python.searching import First, first_not, unless_undefined
+from verifier.symbolic.python.searching import First, first_not
 from verifier.symbolic.python.terms import as_formula
 from verifier.symbolic.python.trips import GenericLoop, bounded, leaving
 from verifier.symbolic.python.vm import VM
@@ -269,7 +269,7 @@ class _While:
 
         It is known of what stands before, too: where it raises, it says nothing.
         """
-        self.vm.assume(unless_undefined(condition), "", self.stmt.span, AssumptionKind.TYPE)
+        self.vm.assume(E.unless_undefined(condition), "", self.stmt.span, AssumptionKind.TYPE)
 
     def _over(self) -> Bool:
         """That the condition does not hold any more, which the path is narrowed to."""

@@ -394,7 +394,7 @@ def _broadcast(
             "beta1-index-rank",
             FALSE,
             span,
-            f"{int(any(flat))} >= 2",
+            "index arrays have two dimensions",
             f"`{view.name}` is indexed with a one-dimensional index array",
             facts=("NKI-X61", "NKI-E01"),
         )

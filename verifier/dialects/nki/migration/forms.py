@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from verifier.dialects.nki import isa, names, renames
 from verifier.dialects.nki.migration.text import Text
@@ -214,4 +215,4 @@ def _form(told: _Told, since: str, to: str) -> Form | None:
 
 def _of(signature: Signature, generation: str) -> Signature:
     """The signature as that of a generation, not only of the one that has it first."""
-    return Signature(signature.name, generation, signature.parameters, signature.open)
+    return replace(signature, generation=generation)

@@ -174,7 +174,7 @@ SIGNATURES: Final[Mapping[str, Mapping[str, str | None]]] = {
     },
     "simulate": {"0.3": "kernel*"},
     "simulate_kernel": {
-        "beta1": "kernel*, **",
+        "beta1": "kernel*, *, **",
         "0.2": None,
     },
     "trace": {
