@@ -333,7 +333,7 @@ HOST: Final = (
         "G13",
         "held(rows=a_t{{, cols=2||}})",
         "0.4",
-        "\ndef held(rows):\n    nisa.memset(dst=rows, value=1.0)\n",
+        "\ndef held(rows):\n    nisa.activation(dst=rows, op=nl.exp, data=rows)\n",
     ),
     Row(
         "device-condition",

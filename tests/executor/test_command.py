@@ -432,11 +432,13 @@ def test_an_order_that_matters_is_a_violation(tmp_path: Path) -> None:
         "import nki\nimport nki.isa as nisa\nimport nki.language as nl\n\n\n@nki.jit\n"
         "def last(x):\n"
         "    y = nl.ndarray((4, 8), dtype=x.dtype, buffer=nl.shared_hbm)\n"
+        "    z = nl.ndarray((16, 8), dtype=x.dtype, buffer=nl.shared_hbm)\n"
         "    t = nl.ndarray((4, 8), dtype=x.dtype, buffer=nl.sbuf)\n"
         "    for i in nl.affine_range(4):\n"
         "        nisa.dma_copy(dst=t, src=x[i * 4 : (i + 1) * 4, :])\n"
+        "        nisa.dma_copy(dst=z[i * 4 : (i + 1) * 4, :], src=t)\n"
         "    nisa.dma_copy(dst=y, src=t)\n"
-        "    return y\n"
+        "    return y, z\n"
     )
     assert command(f"{path}::last", "--arg", "x=fp32[16,8]").returncode == 0
     done = command(f"{path}::last", "--arg", "x=fp32[16,8]", "--loop-order", "reversed")

@@ -280,14 +280,14 @@ import neuronxcc.nki.language as nl
 
 
 @nki.jit
-def last(x):
+def summed(x):
     assert x.shape == (3, 72, 40) and x.dtype == nl.float32
     out = nl.ndarray((72, 40), dtype=x.dtype, buffer=nl.shared_hbm)
-+    tile = nl.ndarray((72, 40), dtype=x.dtype, buffer=nl.sbuf)
+    total = nl.zeros((72, 40), dtype=x.dtype, buffer=nl.sbuf)
     for k in nl.sequential_range(3):
--        tile = nl.load(x[k])
-+        tile[...] = nl.load(x[k])
-    nl.store(out, tile)
+-        total = nl.add(total, nl.load(x[k]))
++        total[...] = nl.add(total, nl.load(x[k]))
+    nl.store(out, total)
     return out
 """
 )
