@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.python.support import imported, result_of
+from verifier.engine.analysis import analyze_source
 from verifier.symbolic.python.concrete import to_host
 
 REGISTRY = """
@@ -450,3 +451,29 @@ def test_what_fails_goes_to_a_handler(tmp_path: Path, name: str) -> None:
     vm, value = imported(tmp_path)
     assert not vm.checks and not vm.trace.ledger
     assert to_host(vm, value) == result_of(tmp_path) == 1
+
+
+@pytest.mark.parametrize(
+    ("line", "missing"),
+    [
+        ("import nki.languag", "nki.languag"),
+        ("import nki.isa, nki.langage", "nki.langage"),
+        ("import nki.collective", "nki.collective"),
+        ("import nki.collectives", None),
+        ("import nki.isa, nki.language", None),
+    ],
+)
+def test_parts_of_a_kernel_api_that_no_name_is_given_to(line: str, missing: str | None) -> None:
+    result = analyze_source(
+        f"import nki\nimport nki.isa as nisa\nimport nki.language as nl\n{line}\n\n\n"
+        "@nki.jit\n"
+        "def k(x):\n"
+        "    assert x.shape == (96, 40)\n"
+        "    t = nl.ndarray((96, 40), dtype=x.dtype, buffer=nl.sbuf)\n"
+        "    nisa.dma_copy(dst=t, src=x)\n"
+        "    y = nl.ndarray((96, 40), dtype=x.dtype, buffer=nl.shared_hbm)\n"
+        "    nisa.dma_copy(dst=y, src=t)\n"
+        "    return y\n"
+    )
+    told = [(each.span.line, each.message.partition(";")[0]) for each in result.diagnostics]
+    assert told == ([] if missing is None else [(4, f"No module named '{missing}'")])

@@ -76,9 +76,11 @@ def _module(vm: VM, name: str, bound: str, whole: bool, span: ir.Span) -> object
     _check_parts(vm, name, span)
     if found is not None:
         return ModuleRef(str(found.path), found)
-    value = modules.external(vm, wanted, wanted, modules.import_place(vm, module, span.line))
+    place = modules.import_place(vm, module, span.line)
     error = standard.module_error(name) or missing.of_api(vm, name)
-    return _check_external(vm, value, error, name, span)
+    imported = _check_external(vm, modules.external(vm, name, name, place), error, name, span)
+    # (without `as` it is the package that has the name, whatever part of it was imported)
+    return imported if wanted == name else modules.external(vm, wanted, wanted, place)
 
 
 def _check_parts(vm: VM, name: str, span: ir.Span) -> None:

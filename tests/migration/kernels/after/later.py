@@ -14,8 +14,8 @@ def moved(x, y):
     two = nl.ndarray((96, 200), dtype=x.dtype, buffer=nl.sbuf)
     nisa.dma_copy(one, x, oob_mode=nisa.oob_mode.error)
     nisa.dma_copy(dst=two, src=y, dge_mode=nisa.dge_mode.unknown)
-    nisa.tensor_copy(dst=one, src=two)
     nisa.dma_compute(out, [one, two], scales=[1.0, 1.0], reduce_op=nl.add)
+    nisa.tensor_copy(dst=one, src=two)
     for i in range(0, 3, 1):
         nisa.tensor_tensor(dst=one, data1=one, data2=two, op=nl.add)
     return out

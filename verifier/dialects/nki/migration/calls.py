@@ -196,8 +196,13 @@ def _parameters(text: Text, form: Form, signature: Signature, to: str) -> Iterat
         if given.keyword is None and change.edits:  # what follows needs its name then
             change = replace(change, edits=() if named is None else (*change.edits, *named))
         yield change
-    if fit.moved:
-        yield _moved(text, form, signature, fit.moved, named or (), to)
+    places = [parameter.name for parameter in signature.positional]
+    # (an argument may stand in its place, and have to be named for one before it to go)
+    moved = [
+        (given, new) for given, new in fit.moved if places[given.place : given.place + 1] != [new]
+    ]
+    if moved:
+        yield _moved(text, form, signature, moved, named or (), to)
 
 
 def _named(text: Text, form: Form, fit: Fitted, to: str) -> tuple[Edit, ...] | None:
