@@ -142,7 +142,6 @@ def test_what_is_launched_is_read(tmp_path: Path, text: str) -> None:
         # not known
         "rows(load())",
         "rows(np.zeros(shape()))",
-        "rows(np.zeros((256, 96)), other=1)",
         "given = [np.zeros((256, 96))]\nchange(given)\nrows(*given)",
         "given = [np.zeros((256, 96))]\ngiven[0] = np.zeros((64, 96))\nrows(*given)",
         "rows(torch.zeros(256, 96).transpose(0, 1).transpose(0, 1))",
@@ -548,3 +547,66 @@ def test_what_may_be_more_than_needed_is_asserted_only_where_it_proves_the_kerne
     text, refused = _fixed(tmp_path, "")
     assert "P <= 128" not in text
     assert refused == []
+
+
+NO_CALLS = {
+    "rows()": "missing a required argument: 'src'",
+    "rows(a, 2.0, 3)": "too many positional arguments",
+    "rows(a, factor=2.0)": "got an unexpected keyword argument 'factor'",
+    "rows(a, src=a)": "multiple values for argument 'src'",
+    "nki.simulate(rows)(a, 2.0, 3)": "too many positional arguments",
+    "parts[2](a, 1)": "too many positional arguments",
+}
+
+
+@pytest.mark.parametrize("call", NO_CALLS)
+def test_calls_that_python_does_not_make(tmp_path: Path, call: str) -> None:
+    name = "parts" if "parts" in call else "rows"
+    said = f"`{name}` does not take this launch: {NO_CALLS[call]}"
+    assert messages(tmp_path, f"def main(a):\n    return {call}\n") == [said]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def main(a):\n    return rows(a), rows(a, 2.0), rows(src=a, scale=0.5)\n",
+        "def main(a, *more, **named):\n    return rows(*more), rows(a, **named)\n",
+        "def main(a):\n    with pytest.raises(TypeError):\n        rows(a, 1, 2)\n",
+        # what else wraps a kernel may give it arguments
+        "def scaled(kernel):\n    return lambda a: kernel(a, 2.0)\n\n\n"
+        "@scaled\n@nki.jit\ndef third(src, scale, more):\n    assert src.shape == (96, 40)\n"
+        "    return src\n\n\ndef main(a):\n    return third(a)\n",
+    ],
+)
+def test_calls_that_may_be_made(tmp_path: Path, text: str) -> None:
+    assert messages(tmp_path, text) == []
+
+
+CHOSEN = """\
+@nki.jit
+def chosen(src, act="exp", step=32):
+    operators = {"exp": nl.exp, "tanh": nl.tanh}
+    assert src.shape == (96, 40) and step in (16, 32)
+    dst = nl.ndarray((96, 40), dtype=src.dtype, buffer=nl.shared_hbm)
+    for i in range(96 // step):
+        tile = nl.ndarray((step, 40), dtype=src.dtype, buffer=nl.sbuf)
+        nisa.dma_copy(dst=tile, src=src[i * step : (i + 1) * step, :])
+        nisa.activation(dst=tile, op=operators[act], data=tile)
+        nisa.dma_copy(dst=dst[i * step : (i + 1) * step, :], src=tile)
+    return dst
+
+
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("'tanh'", []),
+        ("'gelu'", ['is not right for this launch: act = gelu breaks act in ("exp", "tanh")']),
+        ("step=48", ["does not take this launch: step = 48 breaks step == 16 or step == 32"]),
+    ],
+)
+def test_values_that_a_condition_lists(tmp_path: Path, given: str, said: list[str]) -> None:
+    told = messages(tmp_path, f"{CHOSEN}def main(a):\n    return chosen(a, {given})\n")
+    assert told == [f"`chosen` {each}" for each in said]

@@ -105,6 +105,10 @@ def _word(name: str) -> re.Pattern[str]:
 
 
 def _judge(judged: Judged, launch: Launch) -> Iterator[report.Diagnostic]:
+    if launch.misfit:
+        if judged.kernel.dialect == NKI:
+            yield _no_call(judged.kernel, launch)
+        return
     inputs = _Inputs(judged, launch)
     refused = [
         demand
@@ -137,6 +141,19 @@ def _judge(judged: Judged, launch: Launch) -> Iterator[report.Diagnostic]:
     )
 
 
+def _no_call(kernel: report.KernelReport, launch: Launch) -> report.Diagnostic:
+    """The finding that Python makes no call of a kernel with such arguments."""
+    text = "the arguments of the call are those that the kernel has parameters for"
+    return _finding(
+        kernel,
+        launch,
+        message=f"`{kernel.name}` does not take this launch: {launch.misfit}",
+        predicate=text,
+        notes=(),
+        label=None,
+    )
+
+
 def _refused(
     judged: Judged, launch: Launch, demands: Sequence[report.Label], inputs: _Inputs
 ) -> report.Diagnostic:
@@ -161,7 +178,7 @@ def _finding(
     message: str,
     predicate: str,
     notes: tuple[str, ...],
-    label: report.Label,
+    label: report.Label | None,
     facts: tuple[str, ...] = (),
 ) -> report.Diagnostic:
     rule, place = find(RULE), launch.span
@@ -177,7 +194,7 @@ def _finding(
         facts=facts,
         predicate=predicate,
         notes=notes,
-        labels=(label,),
+        labels=() if label is None else (label,),
         targets=(kernel.target,),
     )
 
@@ -224,6 +241,9 @@ class _Inputs:
                 return (a in b) is isinstance(op, ast.In)  # type: ignore[operator]
             if isinstance(op, (ast.Eq, ast.NotEq)) and isinstance(b, ElementType):
                 return (a == b) is isinstance(op, ast.Eq)
+        elif isinstance(a, (str, int)) and isinstance(b, tuple):
+            if isinstance(op, (ast.In, ast.NotIn)) and all(type(each) is type(a) for each in b):
+                return (a in b) is isinstance(op, ast.In)
         elif type(a) is int and type(b) is int and type(op) in COMPARISONS:
             return COMPARISONS[type(op)](a, b)
         return UNREAD

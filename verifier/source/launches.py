@@ -8,6 +8,7 @@ and helpers that are called are read once for each of what they are given.
 from __future__ import annotations
 
 import ast
+import inspect
 import os
 import re
 from collections import ChainMap
@@ -45,13 +46,14 @@ class Launch(Struct, frozen=True):
     """A call that starts a kernel.
 
     ``grid`` is what it is launched on, None: it is not said. ``arguments`` are by parameter,
-    defaults included; what is not known is left out.
+    defaults included; what is not known is left out. ``misfit``: why Python makes no such call.
     """
 
     kernel: Place
     span: ir.Span
     grid: Value
     arguments: Mapping[str, Value]
+    misfit: str = ""
 
 
 class _Tree(Struct, frozen=True, eq=False):
@@ -133,7 +135,10 @@ def _expected(nodes: Iterator[ast.AST]) -> frozenset[str]:
 
 
 class _Kernel(Struct, frozen=True):
-    """A kernel as an expression; ``started``: calling it is a launch."""
+    """A kernel as an expression; ``started``: calling it is a launch.
+
+    ``plain``: nothing else than a kernel API has wrapped it, which may give it arguments.
+    """
 
     node: _Function
     place: Place
@@ -141,6 +146,7 @@ class _Kernel(Struct, frozen=True):
     names: Names
     grid: Value = None
     started: bool = False
+    plain: bool = False
 
 
 class _File:
@@ -300,9 +306,13 @@ class _File:
             kernel, given = self._kernel(given[0], names), given[1:]
         if kernel is None:
             return
-        arguments = _arguments(kernel, given, call.keywords, names)
+        span, arguments = self._span(call), _arguments(kernel, given, call.keywords, names)
         if arguments is not None:
-            yield Launch(kernel.place, self._span(call), kernel.grid, arguments)
+            yield Launch(kernel.place, span, kernel.grid, arguments)
+        elif kernel.plain and kernel.started:
+            misfit = _misfit(kernel.node.args, _spread(given, names), call.keywords)
+            if misfit:
+                yield Launch(kernel.place, span, kernel.grid, {}, misfit)
 
     def _helped(self, call: ast.Call, names: Names) -> Iterator[Launch]:
         """The launches of a function of the file that is called with something."""
@@ -327,9 +337,11 @@ class _File:
             bound, there = found
             if bound.function is not None:
                 place = (there.module.path, bound.function.lineno)
-                started = bool(bound.function.decorator_list)
-                known = place in self._project.kernels
-                return _Kernel(bound.function, place, there, started=started) if known else None
+                if place not in self._project.kernels:
+                    return None
+                around = bound.function.decorator_list
+                plain = all(self._wraps(each, there.module) for each in around)
+                return _Kernel(bound.function, place, there, started=bool(around), plain=plain)
             inside = bound.names or there
             return None if bound.value is None else self._kernel(bound.value, inside, depth + 1)
         if isinstance(node, ast.Subscript):
@@ -405,7 +417,7 @@ def _arguments(
     every = [parameter.arg for parameter in (*positional, *parameters.kwonlyargs)]
     if given is None or len(given) > len(positional):
         return None
-    if not {k.arg for k in keywords} <= set(every):
+    if not {k.arg for k in keywords} <= set(every[len(given) :]):
         return None
     defaults = zip(positional[::-1], parameters.defaults[::-1], strict=False)
     named = zip(parameters.kwonlyargs, parameters.kw_defaults, strict=True)
@@ -420,6 +432,39 @@ def _arguments(
         if bound.value is not None
     }
     return {name: value for name, value in values.items() if value is not UNREAD}
+
+
+def _misfit(
+    parameters: ast.arguments, given: Sequence[Bound] | None, keywords: Sequence[ast.keyword]
+) -> str:
+    """What CPython says of a call with these arguments, if it is certain that it makes none."""
+    if given is None or any(keyword.arg is None for keyword in keywords):
+        return ""
+    kinds = inspect.Parameter
+    plain = [*parameters.posonlyargs, *parameters.args]
+    required = len(plain) - len(parameters.defaults)
+    each = [
+        kinds(
+            parameter.arg,
+            kinds.POSITIONAL_ONLY
+            if parameter in parameters.posonlyargs
+            else kinds.POSITIONAL_OR_KEYWORD,
+            default=kinds.empty if place < required else None,
+        )
+        for place, parameter in enumerate(plain)
+    ]
+    if parameters.vararg is not None:
+        each.append(kinds(parameters.vararg.arg, kinds.VAR_POSITIONAL))
+    for parameter, default in zip(parameters.kwonlyargs, parameters.kw_defaults, strict=True):
+        absent = kinds.empty if default is None else None
+        each.append(kinds(parameter.arg, kinds.KEYWORD_ONLY, default=absent))
+    if parameters.kwarg is not None:
+        each.append(kinds(parameters.kwarg.arg, kinds.VAR_KEYWORD))
+    try:
+        inspect.Signature(each).bind(*given, **{k.arg: k for k in keywords if k.arg is not None})
+    except TypeError as error:
+        return str(error)
+    return ""
 
 
 def _spread(args: Sequence[ast.expr], names: Names) -> list[Bound] | None:
