@@ -6,9 +6,10 @@ products in one tile. Repeating the very same product is none: that it makes the
 A product is what one operation leaves in its place, in one of several tiles or a part of one; it is
 lost when the last of it is overwritten, by one write or by several, and nothing has read any of it.
 
-So it is of what a tile was loaded with: a pipeline whose stages take one buffer, or the wrong one
-in turn. What is loaded ahead for a round that does not come, and is brought once more then, is no
-loss; nor is what a round does not read under its own condition, nor a tile that nobody reads.
+So it is of what a tile was loaded with and another load replaces: a pipeline whose stages take one
+buffer, or the wrong one in turn. What is loaded ahead for a round that does not come, and is brought
+once more then, is no loss; nor is what a round does not read under its own condition, nor a tile that
+nobody reads.
 """
 
 from __future__ import annotations
@@ -79,7 +80,7 @@ def overwritten_products(trace: Trace, target: Target) -> Iterable[Check]:
 
 
 def overwritten_loads(trace: Trace, target: Target) -> Iterable[Check]:
-    """A check for each load and each write that may be over all of it."""
+    """A check for each load and each other one that may be over all of it."""
     table = index(trace)
 
     def maker(access: Access) -> Operation:
@@ -96,6 +97,8 @@ def overwritten_loads(trace: Trace, target: Target) -> Iterable[Check]:
             if load is None or not write.view.exact or write.view.indirect:
                 continue
             for later in _over(write, uses, trace, maker):
+                if load_of(later.write, table) is None:
+                    continue  # what is made or cleared in its place may be another use of the tile
                 if _is_meant_for(later.write, write) and not _told_of_order(write, later, trace):
                     yield from _read_or_brought(load, later, uses, table)
 
