@@ -7,9 +7,9 @@ A product is what one operation leaves in its place, in one of several tiles or 
 lost when the last of it is overwritten, by one write or by several, and nothing has read any of it.
 
 So it is of what a tile was loaded with and another load replaces: a pipeline whose stages take one
-buffer, or the wrong one in turn. What is loaded ahead for a round that does not come, and is brought
-once more then, is no loss; nor is what a round does not read under its own condition, nor a tile that
-nobody reads.
+buffer, or the wrong one in turn. What is loaded ahead for a round that does not come, and is
+brought once more then, is no loss; nor is what a round does not read under its own condition, nor a
+tile that nobody reads.
 """
 
 from __future__ import annotations
