@@ -17,6 +17,7 @@ from typing import Final
 
 from msgspec import Struct, field
 
+from rules.memory.cases import boxes_apart, holds_box
 from rules.memory.formulas import numbers_of
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
@@ -302,19 +303,13 @@ class _Region(Struct, frozen=True):
         """Whether the parts may have elements in common."""
         if self.box is None or other.box is None or self.frame != other.frame:
             return True
-        return not any(
-            E.le(a + size, b) is E.TRUE or E.le(b + wide, a) is E.TRUE
-            for (a, size), (b, wide) in zip(self.box, other.box, strict=True)
-        )
+        return not boxes_apart(self.box, other.box)
 
     def holds(self, other: _Region) -> bool:
         """Whether all of the other part is in it."""
         if self.box is None or other.box is None or self.frame != other.frame:
             return False
-        return all(
-            E.le(a, b) is E.TRUE and E.le(b + wide, a + size) is E.TRUE
-            for (a, size), (b, wide) in zip(self.box, other.box, strict=True)
-        )
+        return holds_box(self.box, other.box)
 
 
 class _Step(Struct, frozen=True):

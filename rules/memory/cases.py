@@ -22,7 +22,7 @@ from verifier.symbolic.expr.settling import Settling
 from verifier.symbolic.memory.index import Access, tensor
 from verifier.symbolic.memory.known import Known
 from verifier.symbolic.regions import coverage, same_frame
-from verifier.symbolic.tensors import Axis, Loop, LoopKind, View
+from verifier.symbolic.tensors import Axis, Box, Loop, LoopKind, View
 from verifier.symbolic.units import parts, unit_of
 
 #: choices that are told apart in one question
@@ -618,13 +618,23 @@ def _axes_of(outer: View, inner: View) -> E.Substitution | None:
 
 
 def _box_contains(outer: View, inner: View) -> bool:
-    left, right = outer.box, inner.box
-    if left is None or right is None:
-        return False
-    for (start, size), (lo, extent) in zip(left, right, strict=True):
-        if E.le(start, lo) is not E.TRUE or E.le(lo + extent, start + size) is not E.TRUE:
-            return False
-    return True
+    return outer.box is not None and inner.box is not None and holds_box(outer.box, inner.box)
+
+
+def holds_box(outer: Box, inner: Box) -> bool:
+    """Whether all of one box surely lies in another one of the same dimensions."""
+    return all(
+        E.le(start, lo) is E.TRUE and E.le(lo + extent, start + size) is E.TRUE
+        for (start, size), (lo, extent) in zip(outer, inner, strict=True)
+    )
+
+
+def boxes_apart(one: Box, other: Box) -> bool:
+    """Whether two boxes of the same dimensions surely have nothing in common."""
+    return any(
+        E.le(start + size, lo) is E.TRUE or E.le(lo + extent, start) is E.TRUE
+        for (start, size), (lo, extent) in zip(one, other, strict=True)
+    )
 
 
 def dominates(earlier: Access, later: Access) -> bool:
@@ -661,6 +671,7 @@ __all__ = [
     "apart",
     "before",
     "between",
+    "boxes_apart",
     "common_loops",
     "contains",
     "copy",
@@ -669,6 +680,7 @@ __all__ = [
     "depends_on",
     "dominates",
     "given",
+    "holds_box",
     "narrowed",
     "other_element",
     "preceding",

@@ -83,9 +83,10 @@ def overwritten_loads(trace: Trace, target: Target) -> Iterable[Check]:
     """A check for each load and each other one that may be over all of it."""
     table = index(trace)
 
-    def maker(access: Access) -> Operation:
+    def maker(access: Access) -> Operation | None:
+        # (what is made or cleared in its place may be another use of the tile)
         found = load_of(access, table)
-        return access.operation if found is None else found.operation
+        return None if found is None else found.operation
 
     if not trace.completes or trace.dies:
         return  # what comes after an error may read any of them
@@ -97,8 +98,6 @@ def overwritten_loads(trace: Trace, target: Target) -> Iterable[Check]:
             if load is None or not write.view.exact or write.view.indirect:
                 continue
             for later in _over(write, uses, trace, maker):
-                if load_of(later.write, table) is None:
-                    continue  # what is made or cleared in its place may be another use of the tile
                 if _is_meant_for(later.write, write) and not _told_of_order(write, later, trace):
                     yield from _read_or_brought(load, later, uses, table)
 
@@ -117,15 +116,18 @@ def _itself(access: Access) -> Operation:
 
 
 def _over(
-    write: Access, uses: Uses, trace: Trace, maker: Callable[[Access], Operation]
+    write: Access, uses: Uses, trace: Trace, maker: Callable[[Access], Operation | None]
 ) -> Iterator[_Over]:
     """What fills the whole place of a result anew, in all rounds of the loops around it.
 
-    ``maker``: the operation that makes what is written.
+    ``maker``: the operation that makes what is written; None: it is none of those that count.
     """
-    anew = _begins(uses)
+    anew, made = _begins(uses), maker(write)
     taken = _taken_at_once(write, uses)
     for other in anew:
+        again = maker(other)
+        if made is None or again is None:
+            continue
         if taken is not None and not write.order < other.order < taken:
             continue
         facts = [*other.path, *other.given, *(loop.within for loop in other.loops)]
@@ -142,7 +144,7 @@ def _over(
             over = _all_of(other, way, level, anew, known)
             changed = over
             if over is not E.FALSE:
-                changed = _makes_new(way, other, level, trace, (maker(write), maker(other)))
+                changed = _makes_new(way, other, level, trace, (made, again))
             when = E.and_(sets, over, changed)
             if when is not E.FALSE and not _open(when):
                 yield _Over(other, way, level, when)

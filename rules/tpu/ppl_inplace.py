@@ -8,7 +8,7 @@ is written first may be what has yet to be read.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from rules.tpu.ppl_kit import check, declare, described, elementwise, function, is_device
 from verifier.hardware.chips import Chip
@@ -16,13 +16,11 @@ from verifier.rulebase import On
 from verifier.symbolic import expr as E
 from verifier.symbolic.checks import Check
 from verifier.symbolic.effects import Carried, Fate, Folded
-from verifier.symbolic.expr import Bool, Expr
+from verifier.symbolic.expr import Bool
 from verifier.symbolic.instruction import Instruction
 from verifier.symbolic.roles import Elements, Match
-from verifier.symbolic.tensors import View
+from verifier.symbolic.tensors import Box, View
 from verifier.symbolic.trace import Operation
-
-_Box = Sequence[tuple[Expr, Expr]]
 
 
 def partly_in_place(op: Operation, chip: Chip) -> Iterator[Check]:
@@ -104,7 +102,7 @@ def _apart_or_same(written: View, read: View, by_element: bool) -> Bool | None:
     return E.or_(same, apart)
 
 
-def _box(view: View) -> _Box | None:
+def _box(view: View) -> Box | None:
     """Start and extent along each dimension, if the axes of the view are those of its tensor."""
     if not view.exact or view.mask is not E.TRUE or len(view.axes) != len(view.coords):
         return None

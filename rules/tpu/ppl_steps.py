@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from rules.memory.cases import contains
+from rules.memory.cases import boxes_apart, contains
 from rules.tpu.steps import Region, Step, said
 from rules.tpu.unrolled import Event, Rounded
 from verifier.symbolic import expr as E
@@ -61,13 +61,9 @@ class ViewSteps:
             return False
         if any(E.ne(a, b) is E.TRUE for a, b in zip(tensor(one), tensor(other), strict=True)):
             return False
-        boxes = one.box, other.box
-        if boxes[0] is None or boxes[1] is None or one.frame != other.frame:
+        if one.box is None or other.box is None or one.frame != other.frame:
             return True
-        return not any(
-            E.le(a + count, b) is E.TRUE or E.le(b + size, a) is E.TRUE
-            for (a, count), (b, size) in zip(boxes[0], boxes[1], strict=True)
-        )
+        return not boxes_apart(one.box, other.box)
 
     def share(self, one: View, other: View) -> bool:
         """Whether they surely have an element in common."""

@@ -36,6 +36,14 @@ Place = tuple[str, str, int, tuple[int, ...], tuple[int, ...]]
 Event = tuple[str, tuple[Place, ...]]
 
 
+def status_of(folder: Path, text: str) -> str:
+    """How the only kernel of the text is judged."""
+    path = folder / "k.py"
+    path.write_text(text)
+    (kernel,) = analyze_file(report.FileRequest(str(path))).kernels
+    return kernel.status
+
+
 def interpret(folder: Path, text: str, name: str | None = None) -> Run:
     """The one run of a kernel of the text (its only one, unless named)."""
     path = folder / "kernel.py"

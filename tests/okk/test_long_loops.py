@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.okk.support import status_of
 from verifier.cli.main import main
-from verifier.engine.analysis import analyze_file
-from verifier.report.model import FileRequest
 
 HEAD = """
 import okk
@@ -51,13 +50,6 @@ SUM = """
     okk.gdma_32bit_cpy_L2S(y, 1024, shape, None, None)
     okk.poll()
 """
-
-
-def status_of(folder: Path, text: str) -> str:
-    path = folder / "k.py"
-    path.write_text(text)
-    (kernel,) = analyze_file(FileRequest(str(path))).kernels
-    return kernel.status
 
 
 @pytest.mark.parametrize("rounds", [12, 49, 57, 130, 700])

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.okk.test_long_loops import status_of
+from tests.okk.support import status_of
 from verifier.cli.main import main
 
 HEAD = """

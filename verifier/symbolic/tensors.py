@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, TypeAlias, TypedDict
 
 import msgspec
 from msgspec import Struct
@@ -322,6 +322,10 @@ class Picked(Struct, frozen=True, eq=False):
     index: View
 
 
+#: start and extent along each dimension of a tensor
+Box: TypeAlias = "Sequence[tuple[Expr, Expr]]"
+
+
 class View(Struct, frozen=True, eq=False, dict=True):
     """A tile or tensor as an operand sees it.
 
@@ -434,7 +438,7 @@ class View(Struct, frozen=True, eq=False, dict=True):
         return step if first.symbol not in step.free() else None
 
     @cached_property
-    def box(self) -> Sequence[tuple[Expr, Expr]] | None:
+    def box(self) -> Box | None:
         """Start and extent along each dimension of ``frame``, if each has a unit-step axis of its
         own, or none."""
         sizes = {axis.symbol: axis.size for axis in self.axes}
