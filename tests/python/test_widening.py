@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import itertools
 import textwrap
+import time
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 from tests.python.support import UNKNOWN, Outcome, assignments, at, execute, executed, machine, run
@@ -19,6 +20,7 @@ from tests.python.test_forms import context
 from tests.sweeps import examples, part
 from verifier.symbolic import expr as E
 from verifier.symbolic.python.carried import ORDER, WHOLE, Place
+from verifier.symbolic.python.flow import AbortedRunError
 from verifier.symbolic.python.heap import UNBOUND, Heap, Item, ListBox, Scope
 from verifier.symbolic.python.vm import VM
 from verifier.symbolic.python.widening import (
@@ -76,10 +78,15 @@ def holds(guard: E.Bool, env: Mapping[str, int]) -> bool | None:
         return None
 
 
-def covered(body: str, **ranges: range) -> Outcome:
-    """Assert that what CPython does for each choice is among what the machine says."""
+def covered(body: str, *, most: float | None = None, **ranges: range) -> Outcome:
+    """Assert that what CPython does for each choice is among what the machine says.
+
+    Raises:
+        AbortedRunError: the machine has not come to its end after ``most`` seconds.
+    """
     text = HEAD + textwrap.dedent(body)
     vm = machine(text)
+    vm.deadline = None if most is None else time.process_time() + most
     names: dict[str, object] = {n: E.symbol(n, r[0], r[-1]) for n, r in ranges.items()}
     outcome = run(vm, f"run({', '.join(ranges)})", **names)
     if outcome.skipped:
@@ -181,6 +188,10 @@ def test_what_some_trips_change(change: str, way: str, test: str) -> None:
 
 # ------------------------------------------------------------------------ at random
 
+#: seconds for what is drawn: lists that each path of nested loops changes take as long as they are
+#: given, as the checks of a kernel do
+MOST: Final = 15.0
+
 READS = (
     "q = c.v",
     "q = d['a']",
@@ -235,6 +246,14 @@ def trips(draw: st.DrawFn) -> list[str]:
     return out
 
 
+def drawn(lines: list[str]) -> None:
+    text = textwrap.indent("\n".join(lines), "    ")
+    try:
+        covered(f"def run(n, k):\n{text}", most=MOST, n=range(12), k=range(3))
+    except AbortedRunError:
+        reject()
+
+
 @settings(max_examples=examples(60), deadline=None)
 @given(trips(), st.sampled_from(READS), st.booleans())
 def test_loops_that_change_things_on_some_paths(body: list[str], last: str, caught: bool) -> None:
@@ -243,7 +262,7 @@ def test_loops_that_change_things_on_some_paths(body: list[str], last: str, caug
         loop = ["try:", *(f"    {line}" for line in loop), "except Exception as e:", "    f = True"]
     start = ["c, d, l, v, f, q = C(), {'a': 1}, [1], 1, False, 0", "c.v = 1"]
     lines = [*start, *loop, last, "return q"]
-    covered("def run(n, k):\n" + textwrap.indent("\n".join(lines), "    "), n=range(12), k=range(3))
+    drawn(lines)
 
 
 def looped(body: list[str], how: str) -> list[str]:
@@ -265,8 +284,30 @@ def looped(body: list[str], how: str) -> list[str]:
 @given(trips(), st.sampled_from(["while", "nested", "calls", "generated"]))
 def test_other_loops_that_change_things_on_some_paths(body: list[str], how: str) -> None:
     start = ["c, d, l, v, f, q = C(), {'a': 1}, [1], 1, False, 0", "c.v = 1"]
-    text = textwrap.indent("\n".join([*start, *looped(body, how), "return q"]), "    ")
-    covered(f"def run(n, k):\n{text}", n=range(12), k=range(3))
+    drawn([*start, *looped(body, how), "return q"])
+
+
+def test_a_list_that_every_path_clears_does_not_grow_with_the_paths() -> None:
+    """It has as many parts as were put into it, however many paths meet."""
+    covered(
+        """
+        def run(n, k):
+            v = 1
+            l = [1]
+            for i in range(n):
+                for j in range(3):
+                    if i == k:
+                        l = [v]
+                    if len(l) > 1:
+                        l.clear()
+                    if i % 3 == 1:
+                        l.append(i)
+            return len(l)
+        """,
+        most=MOST,
+        n=range(12),
+        k=range(3),
+    )
 
 
 def test_a_name_of_another_function_that_is_deleted_in_some_trip() -> None:

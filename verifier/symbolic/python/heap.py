@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Final, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -23,6 +23,10 @@ from verifier.symbolic.values import Ref
 _owners = itertools.count(1)
 
 Join = Callable[[E.Bool, object, object], object]
+
+#: runs of a list, or parts that are there on some paths only, that are followed where paths meet:
+#: where they do so in nested loops, they may become twice as many each time
+MOST_RUNS: Final = 48
 
 
 class Unbound:
@@ -122,6 +126,11 @@ class ListBox(Box):
         for segment in self.segments:
             total = total + (1 if isinstance(segment, Item) else segment.length)
         return total
+
+    @property
+    def runs(self) -> int:
+        """How many of its parts are runs, or there on some paths only."""
+        return sum(isinstance(segment, Many) for segment in self.segments)
 
 
 class TupleBox(ListBox):
@@ -293,13 +302,25 @@ class Heap:
         self.owner = other.owner
 
 
-def merge(into: Heap, test: E.Bool, then: Heap, other: Heap, join: Join) -> None:
-    """Make ``into`` what it is after ``then`` if ``test`` holds, else after ``other``."""
+def merge(
+    into: Heap,
+    test: E.Bool,
+    then: Heap,
+    other: Heap,
+    join: Join,
+    unfollowed: Callable[[], Many],
+) -> None:
+    """Make ``into`` what it is after ``then`` if ``test`` holds, else after ``other``.
+
+    ``unfollowed`` makes the one run of a list of which too many parts are there on some paths only.
+    """
     out = dict(then.boxes)
     owner = next(_owners)
 
     def both(number: int, left: Box, right: Box) -> None:
         merged = _MERGERS[type(left)](test, left, right, join)
+        if isinstance(merged, ListBox) and merged.runs > MOST_RUNS:
+            merged.segments = (unfollowed(),)
         merged.owner, merged.ghost = owner, left.ghost or right.ghost
         out[number] = merged
 
@@ -375,12 +396,26 @@ def _merge_lists(test: E.Bool, left: ListBox, right: ListBox, join: Join) -> Lis
             out.append(x)
         elif isinstance(x, Item) and isinstance(y, Item):
             out.append(Item(join(test, x.value, y.value)))
+        elif (run := _one_run(test, x, y)) is not None:
+            out.append(run)
         else:
             break
     done = len(out)
     out.extend(_optional(test, s) for s in a[done:])
     out.extend(_optional(E.not_(test), s) for s in b[done:])
     return replace(left, segments=tuple(out))
+
+
+def _one_run(test: E.Bool, left: Segment, right: Segment) -> Segment | None:
+    """One run of as many of the same elements as there are on either side; None: they differ.
+
+    Without it a list of what is there on some paths only is twice as long wherever paths meet.
+    """
+    if isinstance(left, Item) or isinstance(right, Item) or left.index is not right.index:
+        return None
+    if left.values != right.values or left.fresh != right.fresh:
+        return None
+    return replace(left, count=E.ite(test, left.count, right.count))
 
 
 def _optional(test: E.Bool, segment: Segment) -> Segment:

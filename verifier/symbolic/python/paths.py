@@ -12,7 +12,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool
 from verifier.symbolic.python import guesses
 from verifier.symbolic.python.flow import Ended, Escape, Exit, Fault, Landing, Mark, Wait
-from verifier.symbolic.python.heap import merge
+from verifier.symbolic.python.heap import Many, merge
 from verifier.symbolic.python.state import State
 from verifier.symbolic.python.terms import join
 from verifier.symbolic.tensors import Loop
@@ -27,6 +27,10 @@ class Paths(State):
     def joined(self, test: Bool, then: object, other: object) -> object:
         """The value that is ``then`` if ``test`` holds, else ``other``."""
         return join(test, then, other)
+
+    def _list(self) -> Many:
+        """A list that too many paths have changed."""
+        return self.any_list("a list that is another one on many paths", self.at)
 
     @contextlib.contextmanager
     def guarded(self, condition: Bool) -> Iterator[None]:
@@ -116,7 +120,7 @@ class Paths(State):
         self.heap = start
         (lives, first, first_heap, rest), (survives, second, second_heap, left) = sides
         if lives and survives:
-            merge(start, test, first_heap, second_heap, self.joined)
+            merge(start, test, first_heap, second_heap, self.joined, self._list)
             self.narrow(E.and_(E.implies(test, rest), E.implies(E.not_(test), left)))
             return self.joined(test, first, second)  # type: ignore[return-value]
         if not lives and not survives:
@@ -188,7 +192,7 @@ class Paths(State):
         for escape in reversed(escapes):
             if alive:
                 current = self.heap.fork()
-                merge(self.heap, escape.guard, escape.heap, current, self.joined)
+                merge(self.heap, escape.guard, escape.heap, current, self.joined, self._list)
                 value = self.joined(escape.guard, escape.value, value)
             else:
                 self.heap.adopt(escape.heap.fork())

@@ -19,7 +19,7 @@ from verifier.symbolic.expr.settling import Settling, has_choice
 from verifier.symbolic.generation import Generation
 from verifier.symbolic.numbering import Numbering
 from verifier.symbolic.python.flow import AbortedRunError, Frame, HostCheck, Landing, Mark
-from verifier.symbolic.python.heap import Box, Heap, Scope, StateBox
+from verifier.symbolic.python.heap import Box, Heap, Many, Scope, StateBox
 from verifier.symbolic.python.inputs import Inputs, Parameter
 from verifier.symbolic.tensors import Loop, LoopKind, Storage
 from verifier.symbolic.trace import (
@@ -280,6 +280,12 @@ class State(Numbering):
         """
         self.approximate(LedgerKind.SKIPPED, reason, span)
         return Opaque(reason)
+
+    def any_list(self, what: str, span: Span) -> Many:
+        """The one run of a list of any length with anything in it."""
+        self.approximate(LedgerKind.HAVOC, f"{what} is not followed", span)
+        lost = Opaque(what, lost=True)
+        return Many(E.fresh("length", 0), self.loop_symbol("item"), (lost,))
 
     def caller_gives(self, span: Span, demanded: str = SUCCEEDS) -> None:
         """The caller is to give what takes what is done with it: listed, and not checked."""

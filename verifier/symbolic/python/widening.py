@@ -21,7 +21,7 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.lanes import SystemAddress
 from verifier.symbolic.python.carried import NATURE, ORDER, WHOLE, Context, Form, Place
-from verifier.symbolic.python.heap import UNBOUND, Heap, Item, Many, StateBox
+from verifier.symbolic.python.heap import UNBOUND, Heap, Item, StateBox
 from verifier.symbolic.python.listforms import slots
 from verifier.symbolic.python.model import Class
 from verifier.symbolic.python.parts import parts
@@ -317,10 +317,8 @@ class AnyList(Loosened):
     lost = True
 
     def at(self, loop: Context, index: Expr) -> object:
-        count = E.fresh("length", 0)
-        reason = f"the value of a list carried around the loop over `{loop.loop.name}`"
-        loop.vm.approximate(LedgerKind.HAVOC, f"{reason} is not followed", loop.loop.span)
-        return (Many(count, loop.vm.loop_symbol("item"), (Opaque(reason, lost=True),)),)
+        what = f"the value of a list carried around the loop over `{loop.loop.name}`"
+        return (loop.vm.any_list(what, loop.loop.span),)
 
     def holds(self, loop: Context, now: object, after: Heap) -> bool:
         return True
