@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from verifier.symbolic import expr as E
 from verifier.symbolic.python.heap import (
+    MOST_RUNS,
     UNBOUND,
     Box,
     DictBox,
@@ -53,6 +54,13 @@ def chosen(value: object, env: dict[str, int]) -> object:
     if isinstance(value, Guarded):
         (value,) = [item for guard, item in value.cases if E.evaluate(guard, env)]
     return E.evaluate(value, env) if isinstance(value, (E.Expr, E.Bool)) else value
+
+
+def crowded() -> Many:
+    """The one run of a list that is not followed."""
+    index = E.symbol("item", 0).as_atom()
+    assert isinstance(index, E.Sym)
+    return Many(E.symbol("length", 0), index, ("any",))
 
 
 @pytest.mark.parametrize("name", MADE)
@@ -129,7 +137,7 @@ def test_joined_entries(
         items.clear()
         items.update((key, E.const(value)) for key, value in new.items())
         sides.append(side)
-    merge(heap, test, sides[0], sides[1], join)
+    merge(heap, test, sides[0], sides[1], join, crowded)
     for value, expected in ((1, left), (0, right)):
         found = {k: chosen(v, {"t": value}) for k, v in held(heap, ref, where).items()}
         assert {k: v for k, v in found.items() if v is not UNBOUND} == expected
@@ -148,7 +156,7 @@ def test_joined_lists(left: list[int], right: list[int]) -> None:
         assert isinstance(box, ListBox)
         box.segments = ListBox.of([E.const(value) for value in new]).segments
         sides.append(side)
-    merge(heap, test, sides[0], sides[1], join)
+    merge(heap, test, sides[0], sides[1], join, crowded)
     box = heap.get(ref.id)
     assert isinstance(box, ListBox)
     for value, expected in ((1, left), (0, right)):
@@ -174,7 +182,7 @@ def test_an_order_that_depends_on_the_path_is_told() -> None:
             box = side.write(ref.id)
             assert isinstance(box, DictBox)
             box.items = items
-        merge(heap, test, sides[0], sides[1], join)
+        merge(heap, test, sides[0], sides[1], join, crowded)
         box = heap.get(ref.id)
         assert isinstance(box, DictBox)
         return box.shuffled
@@ -188,7 +196,7 @@ def test_what_one_side_alone_made_stays() -> None:
     heap = Heap()
     left, right = heap.fork(), heap.fork()
     a, b = left.new(Scope({"a": 1})), right.new(Scope({"b": 2}))
-    merge(heap, E.eq(E.symbol("t", 0, 1), 1), left, right, join)
+    merge(heap, E.eq(E.symbol("t", 0, 1), 1), left, right, join, crowded)
     assert held(heap, a, "names") == {"a": 1} and held(heap, b, "names") == {"b": 2}
 
 
@@ -197,9 +205,48 @@ def test_neither_side_is_written_after_the_join() -> None:
     ref = heap.new(Scope({"a": 1}))
     left, right = heap.fork(), heap.fork()
     getattr(left.write(ref.id), "names")["a"] = 2  # noqa: B009
-    merge(heap, E.eq(E.symbol("t", 0, 1), 1), left, right, join)
+    merge(heap, E.eq(E.symbol("t", 0, 1), 1), left, right, join, crowded)
     getattr(heap.write(ref.id), "names")["a"] = 9  # noqa: B009
     assert held(left, ref, "names") == {"a": 2} and held(right, ref, "names") == {"a": 1}
+
+
+def cleared(heap: Heap, ref: Ref, test: E.Bool) -> None:
+    """Clear a list on one of two paths."""
+    left, right = heap.fork(), heap.fork()
+    box = left.write(ref.id)
+    assert isinstance(box, ListBox)
+    box.segments = ()
+    merge(heap, test, left, right, join, crowded)
+
+
+def test_what_is_there_on_some_paths_is_one_part_however_often_they_meet() -> None:
+    heap = Heap()
+    ref = heap.new(ListBox.of(["a", "b"]))
+    flags = [E.symbol(f"t{k}", 0, 1) for k in range(6)]
+    for flag in flags:
+        cleared(heap, ref, E.eq(flag, 1))
+    for last in flags:
+        left, right = heap.fork(), heap.fork()
+        cleared(left, ref, E.eq(last, 1))
+        cleared(right, ref, E.eq(last, 0))
+        merge(heap, E.eq(flags[0], 1), left, right, join, crowded)
+    box = heap.get(ref.id)
+    assert isinstance(box, ListBox) and len(box.segments) == box.runs == 2
+    env = {f"t{k}": 0 for k in range(6)}
+    assert E.evaluate(box.length, env) == 0  # each last flag clears it on one of the sides
+
+
+def test_a_list_of_too_many_parts_of_some_paths_is_not_followed() -> None:
+    heap = Heap()
+    ref = heap.new(ListBox())
+    for k in range(MOST_RUNS + 1):
+        left, right = heap.fork(), heap.fork()
+        box = left.write(ref.id)
+        assert isinstance(box, ListBox)
+        box.segments = (*box.segments, Item(f"item {k}"))
+        merge(heap, E.eq(E.symbol(f"t{k}", 0, 1), 1), left, right, join, crowded)
+    box = heap.get(ref.id)
+    assert isinstance(box, ListBox) and box.segments == (crowded(),)
 
 
 def test_the_length_of_a_list() -> None:
