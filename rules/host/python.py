@@ -42,6 +42,31 @@ def copy_rows(src):
     return dst
 """
 
+#: with the default of `strip` for `$`
+_STRIPS = (
+    _PASSING_SCALE.replace("strip):", "strip=$):")
+    .replace("cols <= 1000", "cols == 1000")
+    .replace("strip >= 1", "1 <= strip")
+)
+
+#: with the default of `made` for `$`
+_TYPED = """\
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def cast_rows(src, made=nl.$):
+    assert src.shape == (96, 40) and src.dtype == nl.bfloat16
+    assert made in (nl.float32, nl.bfloat16)
+    dst = nl.ndarray((96, 40), dtype=made, buffer=nl.shared_hbm)
+    tile = nl.ndarray((96, 40), dtype=made, buffer=nl.sbuf)
+    nisa.dma_copy(dst=tile, src=src)
+    nisa.dma_copy(dst=dst, src=tile)
+    return dst
+"""
+
 register(
     Rule(
         id="division-by-zero",
@@ -211,6 +236,32 @@ register(
         sources=("the kernel's own assertions",),
         failing=_COPY.replace("    dst = nl", "    assert p % 96 == 0 and p > 96\n    dst = nl"),
         passing=_COPY.replace("    dst = nl", "    assert p % 32 == 0 and p > 96\n    dst = nl"),
+    )
+)
+
+register(
+    Rule(
+        id="rejected-default",
+        code="HOST015",
+        family="host",
+        summary="a kernel can be called with its defaults",
+        reason=(
+            "A default that the kernel's own assertions exclude cannot be used: every call that "
+            "leaves the parameter out fails, whatever else it gives. A default of None, of no "
+            "elements or below one may say that nothing is given, and is left alone."
+        ),
+        facts=("NKI-G09",),
+        on=On.HOST,
+        whose=Whose.EVERYBODYS,
+        replayed=Replayed(
+            Shown.NEVER, why="it is about calls that leave a parameter out: others are right"
+        ),
+        sources=("the kernel's own assertions",),
+        failing=_STRIPS.replace("$", "300"),
+        passing=_STRIPS.replace("$", "250"),
+        twins=(
+            Twin("G09", _TYPED.replace("$", "int32"), _TYPED.replace("$", "float32"), "0.5", "trn2"),
+        ),
     )
 )
 

@@ -29,14 +29,14 @@ def closed_door(run: Run, solver: Solver, selected: set[str]) -> Verdict | None:
     rule = rulebase.find("no-admitted-input")
     if rule is None or rule.id not in selected:
         return None
-    said = _demands(run)
+    said = demands(run)
     everything = tuple(a.condition for a in said)
-    whole = (*everything, *_instances(said))
+    whole = (*everything, *instances(said))
     if not everything or not solver.check(Query(whole, E.FALSE)).proved:
         return None
     for position, assumption in enumerate(said):
         prefix = everything[: position + 1]
-        if solver.check(Query((*prefix, *_instances(said[: position + 1])), E.FALSE)).proved:
+        if solver.check(Query((*prefix, *instances(said[: position + 1])), E.FALSE)).proved:
             check = Check(
                 predicate=E.FALSE,
                 span=assumption.span or run.trace.span,
@@ -69,8 +69,8 @@ def doubted(run: Run, solver: Solver) -> list[report.Reason]:
     does; and where a number that is not known is demanded to be none of the least that it may be.
     One that may be each of these is taken to be one that can meet what is demanded.
     """
-    said = _demands(run)
-    facts = (*_conditions(said), *_instances(said))
+    said = demands(run)
+    facts = (*_conditions(said), *instances(said))
     for guard in dict.fromkeys(a.guard for a in said):
         unknown = _unknown(guard)
         if unknown and solver.check(Query((*facts, guard), E.FALSE)).proved:
@@ -100,7 +100,7 @@ def _doubt(run: Run, unknown: tuple[str, ...]) -> report.Reason:
     return report.Reason(run.trace.span.path, run.trace.span.line, text)
 
 
-def _demands(run: Run) -> list[Assumption]:
+def demands(run: Run) -> list[Assumption]:
     """What the kernel and its contract demand, as far as it is followed."""
     said = [
         a
@@ -113,7 +113,7 @@ def _demands(run: Run) -> list[Assumption]:
     return said
 
 
-def _instances(said: Sequence[Assumption]) -> tuple[E.Bool, ...]:
+def instances(said: Sequence[Assumption]) -> tuple[E.Bool, ...]:
     """What is demanded in single trips of loops and single programs of the grid.
 
     That a program index lies in the grid is no demand: it says which programs there are.

@@ -13,7 +13,15 @@ from msgspec.structs import replace
 from verifier import rulebase
 from verifier.dialects import decorating
 from verifier.dialects.registry import DIALECTS
-from verifier.engine import admission, diagnostics, exactly, judged, obligations, precondition
+from verifier.engine import (
+    admission,
+    defaults,
+    diagnostics,
+    exactly,
+    judged,
+    obligations,
+    precondition,
+)
 from verifier.engine.asserting import Assertions
 from verifier.engine.case import Case, Unit
 from verifier.engine.fixes import Fixer
@@ -278,6 +286,7 @@ def _judged(run: Run, case: Case) -> _Judged:
         if closed is not None:
             verdicts.append(closed)
         else:
+            verdicts += defaults.rejected(run, solver, selected)
             reasons += admission.excluded(run, solver)
             reasons += admission.doubted(run, solver)
         ranks, more = admission.other_ranks(run, solver)
