@@ -310,6 +310,8 @@ TWINS: Final[Mapping[str, tuple[Twin, ...]]] = {
         ),
         _twin("E17", _gathered(_GRID), _PICKED),
         _twin("E17", _gathered(_ALONG), _PICKED),
+        _twin("X67", _PICKED.replace("nl.load(rows)", "rows"), _PICKED),
+        _twin("X67", _PICKED.replace("nl.load(rows)[row, 0]", "rows"), _PICKED),
     ),
     "language-transpose": (
         _twin(
@@ -460,6 +462,8 @@ TWINS: Final[Mapping[str, tuple[Twin, ...]]] = {
         _both("E33", _MASKED, "tile > 0.0", "column < 40"),
         _both("X64", _MASKED, "(row < 3) | (column < 2)", "(row < 3) & (column < 2)"),
         _both("X64", _MASKED, "(row < 3) and (column < 2)", "(row < 3) & (column < 2)"),
+        _both("X64", _MASKED, "column % 64 < 64", "column < 64"),
+        _both("X64", _MASKED, "(row < 96) & (row // 96 == 0)", "(row < 96) & (row >= 0)"),
         _both("X64", _MASKED, "3 <= column < 20", "(3 <= column) & (column < 20)"),
     ),
     "operand-buffers": (_both("N09", "nl.store(out, nl.exp($))", "x", "nl.load(x)"),),

@@ -248,7 +248,7 @@ register(
         reason=(
             "A default that the kernel's own assertions exclude cannot be used: every call that "
             "leaves the parameter out fails, whatever else it gives. A default of None, of no "
-            "elements or below one may say that nothing is given, and is left alone."
+            "elements or below one may say that nothing is given, and is left alone, as flags are."
         ),
         facts=("NKI-G09",),
         on=On.HOST,

@@ -22,6 +22,8 @@ ROWS: Final = (
     _removed("M039", "size = a_t.{{itemsize||shape}}", "0.2"),
     _copied("M113", "a_t.reshape({{new_shape||shape}}=(96, 40))", "0.5"),
     _copied("M113", "a_t.reshape({{new_shape||shape}}=(96, 40))", "0.6"),
+    _copied("M113", "a_t.reshape({{shape||new_shape}}=(96, 40))", "0.4"),
+    _copied("M113", "a_t.reshape({{shape=||}}(96, 40))", "0.2"),
     _copied("G12", "a_t.{{permute((0, 1))||reshape((96, 40))}}", "0.3"),
     _copied("G12", "a_t{{.slice(1, 0, 40)||[:, 0:40]}}", "0.4"),
     _removed("G12", "more = a_t.{{expand_dim(2)||reshape((96, 40, 1))}}", "0.4"),

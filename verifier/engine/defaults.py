@@ -1,8 +1,8 @@
 """Defaults that a kernel's own demands exclude: no call can leave such a parameter out.
 
 A default that says that nothing is given (None, nothing, a count of none, a mark below zero) may be
-there because a later parameter has one: who is to give it is asked for it. Any other one is meant
-to be used.
+there because a later parameter has one: who is to give it is asked for it. So is who is to switch
+off what a kernel cannot do yet: released kernels have such flags. Any other one is meant to be used.
 """
 
 from __future__ import annotations
@@ -62,8 +62,6 @@ def _defaults(run: Run) -> Iterator[tuple[Parameter, Bool]]:
         if p.kind is InputKind.INTEGER and isinstance(default, Expr) and default.is_const:
             if default.const > 0:
                 yield p, E.eq(run.inputs.integer(p), default)
-        elif p.kind is InputKind.FLAG and default in (True, E.TRUE):
-            yield p, run.inputs.flag(p)
         elif p.kind is InputKind.STRING and isinstance(default, str) and default:
             yield p, run.inputs.string_equals(p, default)
         elif p.kind is InputKind.DTYPE and isinstance(default, DType):
@@ -121,7 +119,7 @@ def _shown(default: object) -> str:
         return default.name or "it"
     if isinstance(default, str):
         return f'"{default}"'
-    return "True" if default in (True, E.TRUE) else str(default)
+    return str(default)
 
 
 __all__ = ["RULE", "rejected"]

@@ -308,21 +308,23 @@ class IndexTensor(Struct, frozen=True):
 
     ``expr`` is the index at the element with the given axis symbols; ``axes`` maps an axis position
     (``0 <= position < ndim``) to its symbol and extent. ``grid``: ``nl.mgrid`` made it, or a part
-    of it.
+    of it. ``bent``: it is written as what is not affine, whatever that comes to.
     """
 
     expr: Expr
     ndim: int
     axes: tuple[tuple[int, Axis], ...]
     grid: bool = False
+    bent: bool = False
 
 
 class IndexMask(Struct, frozen=True):
-    """A Beta 1 mask: a conjunction of comparisons of index tensors."""
+    """A Beta 1 mask: a conjunction of comparisons of index tensors, ``bent`` if one of them is."""
 
     condition: Bool
     ndim: int
     axes: tuple[tuple[int, Axis], ...]
+    bent: bool = False
 
 
 class IndexGrid(Struct, frozen=True):

@@ -23,6 +23,7 @@ from verifier.symbolic.values import IndexMask, SliceValue
 
 #: what one trace stands for all values of: indices of arrays, of loops, of programs
 _INDICES: Final = frozenset({Origin.LOOP, Origin.AXIS})
+_BENT: Final = "what is not affine in indices"
 #: loops whose bodies are traced once
 ONCE: Final = frozenset({LoopKind.AFFINE, LoopKind.SEQUENTIAL, LoopKind.RANGE})
 
@@ -38,7 +39,8 @@ def mask(machine: Machine, operand: Operand) -> None:
         what = f"the tensor `{value.name}`, which is known at run time only"
     elif isinstance(value, (IndexMask, Bool)):
         condition = value.condition if isinstance(value, IndexMask) else value
-        what = next(_unfit(condition), "")
+        bent = isinstance(value, IndexMask) and value.bent
+        what = _BENT if bent else next(_unfit(condition), "")
     if not what:
         return
     machine.check(
@@ -65,7 +67,7 @@ def _unfit(condition: Bool) -> Iterator[str]:
     elif condition.kind is BoolKind.OR:
         yield "a disjunction"
     elif condition.expr is not None and not is_affine(condition.expr):
-        yield "what is not affine in indices"
+        yield _BENT
 
 
 def is_affine(expr: Expr) -> bool:

@@ -358,7 +358,7 @@ class NkiDialect(PlainDialect):
         if isinstance(machine, VM):
             frontend.nested_slice(machine, view, span)
         items = index if isinstance(index, tuple) else (index,)
-        items = tuple(keys.sliced(machine, view, items, span))
+        items = tuple(keys.told(machine, view, items, span))
         index = items if isinstance(index, tuple) else items[0]
         wrong = keys.checked(machine, view, items, span)
         if wrong is not None:

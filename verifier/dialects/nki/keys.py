@@ -29,7 +29,18 @@ _INDICES: Final = frozenset(
 _BOUNDS: Final = frozenset({None, Given.NUMBER, Given.REGISTER, Given.INDICES})
 
 
-def sliced(machine: Machine, view: View, items: Sequence[object], span: Span) -> Sequence[object]:
+def told(machine: Machine, view: View, items: Sequence[object], span: Span) -> Sequence[object]:
+    """The items of a subscript as what they are: inputs of Beta 1 that are tensors of indices."""
+    if machine.api == "beta1":
+        tensor = (parameter_kinds.given(machine, i, span) is Given.TENSOR for i in items)
+        return [
+            (machine.as_view(item, span) or item) if known else item
+            for item, known in zip(items, tensor, strict=True)
+        ]
+    return _sliced(machine, view, items, span)
+
+
+def _sliced(machine: Machine, view: View, items: Sequence[object], span: Span) -> Sequence[object]:
     """The items of a subscript, its ranges as the slices that they go along.
 
     NKI 0.4 takes them so: `t[rows, columns]` of two `nl.affine_range` is the part that they span,
@@ -107,4 +118,4 @@ _INSTEAD: Final = {
     ),
 }
 
-__all__ = ["KEY_RULE", "checked", "sliced"]
+__all__ = ["KEY_RULE", "checked", "told"]

@@ -122,9 +122,10 @@ Method = Callable[[Machine, View, Call], object]
 
 def _reshape(machine: Machine, view: View, call: Call) -> object:
     keywords = dict(call.keywords)
-    given = keywords.get("new_shape")
-    if given is not None:
-        check_member(machine, "reshape.new_shape", given.span)
+    for name in keywords.keys() & {"shape", "new_shape"}:
+        if name == "new_shape" or machine.api != "beta1":  # nothing says that Beta 1 had no other
+            check_member(machine, f"reshape.{name}", keywords[name].span)
+    if "new_shape" in keywords:
         keywords.setdefault("shape", keywords.pop("new_shape"))
     if len(call.args) > 1:  # its sizes one by one, which front ends take as well
         sizes = tuple(argument.value for argument in call.args)

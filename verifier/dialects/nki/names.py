@@ -200,6 +200,7 @@ MEMBERS: Final[Mapping[str, tuple[str, str]]] = {
         ("0.5", ""),
     ),
     "reshape.new_shape": ("", "0.5"),
+    "reshape.shape": ("0.5", ""),
     "depends_on": ("0.6", ""),  # of instructions (NKI-M138)
     "+": ("", "0.2"),  # the arithmetic of Python (NKI-L55)
 }

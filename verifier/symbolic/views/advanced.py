@@ -40,6 +40,8 @@ _ARITHMETIC: Final[Mapping[str, Callable[[Expr, Expr], Expr]]] = {
     "//": E.floordiv,
     "%": E.mod,
 }
+#: what makes something of an index that is not affine
+_BENDING: Final = frozenset({"//", "%"})
 _COMPARISON: Final[Mapping[str, Callable[[Expr, Expr], Bool]]] = {
     "<": E.lt,
     "<=": E.le,
@@ -120,7 +122,7 @@ def index_subscript(
         if axis is not None:
             replacement[axis.symbol] = fixed
     expr = Substitution(replacement).expr(tensor.expr)
-    return IndexTensor(expr, position, tuple(kept), tensor.grid)
+    return IndexTensor(expr, position, tuple(kept), tensor.grid, tensor.bent)
 
 
 def _ends(machine: Machine, item: SliceValue, size: Expr, span: Span) -> tuple[Expr, Expr]:
@@ -144,10 +146,12 @@ def index_binop(
     if a is None or b is None:
         return None
     ndim, axes, (x, y) = _align(machine, (a, b), span)
+    bent = a.bent or b.bent
     if op in _ARITHMETIC:
-        return IndexTensor(_ARITHMETIC[op](x, y), ndim, axes, a.grid or b.grid)
+        bent = bent or (op in _BENDING and bool(a.axes)) or (op == "*" and bool(a.axes and b.axes))
+        return IndexTensor(_ARITHMETIC[op](x, y), ndim, axes, a.grid or b.grid, bent)
     if op in _COMPARISON:
-        return IndexMask(_COMPARISON[op](x, y), ndim, axes)
+        return IndexMask(_COMPARISON[op](x, y), ndim, axes, bent)
     return None
 
 
@@ -177,7 +181,8 @@ def mask_binop(
                 seen.add(axis.symbol.id)
                 axes.append((position + ndim - part.ndim, axis))
     join = E.and_ if op == "&" else E.or_
-    return IndexMask(join(*(part.condition for part in parts)), ndim, tuple(axes))
+    bent = any(part.bent for part in parts)
+    return IndexMask(join(*(part.condition for part in parts)), ndim, tuple(axes), bent)
 
 
 def _as_index(machine: Machine, value: object, span: Span) -> IndexTensor | None:
@@ -360,6 +365,11 @@ def _by_rows(
         before = [array for other, array in arrays.items() if other < dim]
         column = E.and_(*(E.eq(size, 1) for size in item.shape[1:]))
         message = f"`{item.name}` picks elements of `{view.name}` along a free dimension"
+        if item.buffer.off_chip:
+            message = f"`{item.name}` picks rows of `{view.name}` and lies in HBM"
+            text = f"`{item.name}` is a tile of SBUF"
+            yield Bound(BY_ROWS, FALSE, span, text, message, ("NKI-X67",))
+            continue
         if any(_along_partitions(array) for array in before):
             column = FALSE
         elif any(array.grid for array in beside):

@@ -346,7 +346,7 @@ class MaskKind(IndexKind):
 
     def unary(self, vm: VM, op: str, value: Any, span: Span) -> object:
         if op == "~":
-            return IndexMask(E.not_(value.condition), value.ndim, value.axes)
+            return replace(value, condition=E.not_(value.condition))
         return vm.unfollowed(f"`{op}` on a mask is not followed", span)
 
 
