@@ -44,7 +44,7 @@ def copy_rows(src):
 
 #: with the default of `strip` for `$`
 _STRIPS = (
-    _PASSING_SCALE.replace("strip):", "strip=$):")
+    _PASSING_SCALE.replace("x, strip)", "x, strip=$)")
     .replace("cols <= 1000", "cols == 1000")
     .replace("strip >= 1", "1 <= strip")
 )
@@ -260,7 +260,9 @@ register(
         failing=_STRIPS.replace("$", "300"),
         passing=_STRIPS.replace("$", "250"),
         twins=(
-            Twin("G09", _TYPED.replace("$", "int32"), _TYPED.replace("$", "float32"), "0.5", "trn2"),
+            Twin(
+                "G09", _TYPED.replace("$", "int32"), _TYPED.replace("$", "float32"), "0.5", "trn2"
+            ),
         ),
     )
 )

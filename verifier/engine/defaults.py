@@ -16,7 +16,6 @@ from verifier.engine.admission import demands, instances
 from verifier.engine.gathering import Verdict, VerdictKind
 from verifier.solver.query import Query, Tier
 from verifier.solver.solver import Solver
-from verifier.source import ir
 from verifier.symbolic import expr as E
 from verifier.symbolic.checks import Check, Note
 from verifier.symbolic.expr import Bool, Expr
@@ -79,9 +78,7 @@ def _closing(
     """The demand with which no input has these defaults any more."""
     if not _excluded(said, defaults, solver):
         return None
-    closing = (
-        a for k, a in enumerate(said) if _excluded(said[: k + 1], defaults, solver)
-    )
+    closing = (a for k, a in enumerate(said) if _excluded(said[: k + 1], defaults, solver))
     return next(closing, None)
 
 
@@ -106,9 +103,7 @@ def _verdict(
         ),
         facts=(),
         notes=tuple(Note(p.span, f"{_shown(p.default)} by default") for p in parameters),
-        help=(
-            f"give {'it a default' if one else 'them defaults'} that the kernel takes, or none",
-        ),
+        help=(f"give {'it a default' if one else 'them defaults'} that the kernel takes, or none",),
     )
     found = obligations.Obligation(rule, check, (), (), (), closing.order)
     return Verdict(found, VerdictKind.ALWAYS, Tier.Z3)

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+from msgspec.structs import replace
+
 from verifier.source.ir import Span
 from verifier.symbolic import absent
 from verifier.symbolic import expr as E
