@@ -585,6 +585,22 @@ WRAPPED: Final = (
         "beta1",
     ),
     Row(
+        "api-signature",
+        "N02",
+        "a: float32[96, 40]",
+        RESULT,
+        "#bare\nnl.store(out, nl.exp(nl.load(a){{, axis=1||}}))",
+        "beta1",
+    ),
+    Row(
+        "api-signature",
+        "N02",
+        "a: float32[96, 40]",
+        RESULT,
+        "#bare\nnl.store(out, nisa.activation({{dst=nl.load(a), ||}}op=np.exp, data=nl.load(a)))",
+        "beta1",
+    ),
+    Row(
         "operand-dtype",
         "DRP03",
         "a: {{int8||bfloat16}}[96, 40]",

@@ -2,7 +2,7 @@
 
 A default that says that nothing is given (None, nothing, a count of none, a mark below zero) may be
 there because a later parameter has one: who is to give it is asked for it. So is who is to switch
-off what a kernel cannot do yet: released kernels have such flags. Any other one is meant to be used.
+off what a kernel cannot do yet: released kernels have such flags. Any other is meant to be used.
 """
 
 from __future__ import annotations

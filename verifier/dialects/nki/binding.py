@@ -7,6 +7,7 @@ predicate is false: they fail on every path that reaches them.
 from __future__ import annotations
 
 import difflib
+from functools import cache
 from typing import Final
 
 from msgspec import Struct
@@ -14,7 +15,7 @@ from msgspec.structs import replace
 
 from verifier.dialects.binding import Bound, assigned, bound, literal
 from verifier.dialects.nki import names, parameter_kinds
-from verifier.dialects.nki.signatures import generations_with, lookup, removal, said_of
+from verifier.dialects.nki.signatures import generations_with, lookup, removal, said_of, table
 from verifier.dialects.nki.versions import GENERATIONS, insists, newer, said
 from verifier.dialects.signature import Parameter, Signature
 from verifier.source.ir import Span
@@ -26,6 +27,9 @@ from verifier.symbolic.values import BufferValue, Enumerator, Missing
 SIGNATURE_RULE = "api-signature"
 REMOVED_RULE = "api-removed"
 
+#: parameters that say where and by what something is computed, and where it goes: functions may
+#: well have them though it is not documented, as released kernels of Beta 1 take for granted
+_HOW: Final = frozenset({"buffer", "dge_mode", "dtype", "engine", "mask", "name"})
 #: from which likeness on a keyword is taken for the parameter that is spelled so
 _MEANT: Final = 0.75
 
@@ -305,12 +309,13 @@ def _unknown_keyword(
     device = signature.name.startswith(("isa.", "language."))
     if signature.open:
         close = _close(signature, keyword)
-        if not device or not close or _likeness(keyword, close[0]) < _MEANT:
+        meant = bool(close) and _likeness(keyword, close[0]) >= _MEANT
+        if not device or not (meant or keyword in _of_others(signature.generation)):
             return  # it may well be one that is not documented
         found = _Unknown(
             f"`{call.text}` drops `{keyword}=` without a word: it is no parameter of it",
             ("N02", *said_of(signature.name, keyword)),
-            (f"did you mean `{close[0]}`?",),
+            (f"did you mean `{close[0]}`?",) if meant else _expected(signature),
             "warning",
         )
     elif device and keyword == "dtype" and machine.api == "0.2":
@@ -334,6 +339,19 @@ def _unknown_keyword(
         help=found.help,
         severity=found.severity,
     )
+
+
+@cache
+def _of_others(generation: str) -> frozenset[str]:
+    """The parameters that say what functions of the device compute: one that does not have such a
+    parameter computes without it."""
+    found = {
+        parameter.name
+        for name in table(generation)
+        if name.startswith(("isa.", "language.")) and (form := lookup(name, generation))
+        for parameter in form.parameters
+    }
+    return frozenset(found | {"dst", "accumulate"} - _HOW)
 
 
 class _Unknown(Struct, frozen=True):
