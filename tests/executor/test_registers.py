@@ -128,3 +128,27 @@ def test_parts_of_a_view_that_a_register_places_are_told_apart(
     found = simulate(f"{path}::kernel")(x, np.array([[2]], np.int32))
     np.testing.assert_array_equal(found[2], x)
     assert not np.any(found[:2])
+
+
+def test_the_body_of_a_loop_returns_what_says_whether_it_goes_on(tmp_path: Path) -> None:
+    loop = """\
+    def body(r):
+        nisa.tensor_scalar(dst=t, data=t, op0=nl.add, operand0=1.0)
+        nisa.tensor_scalar(dst=held, data=held, op0=nl.subtract, operand0=1)
+        nisa.register_load(count, held)
+        {end}
+    nl.while_loop(count, body)
+"""
+    lines = KERNEL.splitlines(keepends=True)
+    at = next(k for k, line in enumerate(lines) if "dynamic_range" in line)
+    text = "".join([*lines[:at], loop, *lines[at + 3 :]])
+    path = tmp_path / "file.py"
+    path.write_text(text.format(end="return count"))
+    run = simulate(f"{path}::kernel", api_version="0.6")
+    np.testing.assert_array_equal(run(*GIVEN), GIVEN[0] + 3)
+    for end in ("pass", "return 1"):
+        path.write_text(text.format(end=end))
+        with pytest.raises(KernelViolation, match="device-loop: the body of `while_loop` does not"):
+            simulate(f"{path}::kernel", api_version="0.6")(*GIVEN)
+        again = simulate(f"{path}::kernel", api_version="0.6", keep_going=True).outcome(*GIVEN)
+        assert {d.rule for d in again.violations} == {"device-loop"}

@@ -312,12 +312,13 @@ def _loop(ref: ApiRef, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         return None
     start = named.get("init", plain[0] if plain else None)
     register = start if isinstance(start, RegisterProxy) else RegisterProxy(int(start or 0))
-    condition: Any = register
-    while int(condition):
+    while int(register):
         following = body(register)
-        condition = register if following is None else following
-        if isinstance(condition, RegisterProxy):
-            register = condition
+        given = isinstance(following, RegisterProxy)
+        result.returned(following.inner if given else following)
+        if not given:  # what says whether it goes on is not there
+            return None
+        register = following
     return None
 
 
