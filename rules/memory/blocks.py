@@ -11,7 +11,7 @@ own, as windows and causal masks do, may be meant.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, pairwise
 from typing import Final
 
@@ -29,6 +29,8 @@ from verifier.symbolic.views.common import conjuncts, numbers_said
 
 #: operations of all rounds together that are looked at, and places of one that a mask is asked of
 _MOST: Final = 2048
+#: values of a size that are looked at one by one
+_FEW: Final = 8
 #: calls of a sum, at least
 _FEWEST: Final = 2
 
@@ -58,6 +60,7 @@ def blocks_left(trace: Trace, storages: Iterable[Uses]) -> Iterator[Left]:
     """The blocks that are left out of what is added up of these inputs."""
     storages = list(storages)
     known: set[tuple[int, int]] = set()  # of which the size is said for all inputs
+    told: set[tuple[int, int]] = set()  # of which something is left out at a larger size
     for numbers, given in _cases(trace):
         put = E.Substitution(numbers)
         sizes = {
@@ -69,34 +72,61 @@ def blocks_left(trace: Trace, storages: Iterable[Uses]) -> Iterator[Left]:
         known.update(() if given else sizes)
         asked = [uses for uses in storages if any(key[0] == id(uses) for key in sizes)]
         try:
-            yield from _of_pairs([*_found(trace, asked, sizes, numbers, given)])
+            found = [*_of_pairs([*_found(trace, asked, sizes, numbers, given, told)])]
         except _TooManyError:
             return
+        told.update((id(left.uses), left.dimension) for left in found)
+        yield from found
 
 
 def _cases(trace: Trace) -> Iterator[tuple[dict[Sym, Expr], tuple[Bool, ...]]]:
-    """The numbers that sizes are: those demanded, and each of those that are listed.
+    """The numbers that sizes are: those demanded, each of those that are listed, and each of a few
+    that the demands leave.
 
     Not those of other arguments: what these choose is meant.
     """
     sizes = sizes_of(trace)
     numbers = {symbol: size for symbol, size in numbers_of(trace).items() if symbol in sizes}
     yield numbers, ()
-    facts = (fact for item in trace.assumptions for fact in conjuncts(item.condition))
-    for fact in facts:
+    for fact in _said(trace):
         if fact.kind is E.BoolKind.OR:
             listed = [numbers_said([each]) for each in fact.args]
             if all(said and sizes.issuperset(said) for said in listed):
                 for said, each in zip(listed, fact.args, strict=True):
                     yield {**numbers, **said}, (each,)
+    for symbol in sorted(sizes - numbers.keys(), key=lambda symbol: symbol.name):
+        for value in _few(symbol, [E.Substitution(numbers).bool(fact) for fact in _said(trace)]):
+            yield {**numbers, symbol: E.const(value)}, (E.eq(E.from_atom(symbol), value),)
+
+
+def _said(trace: Trace) -> Iterator[Bool]:
+    """What is demanded, in single conditions."""
+    for item in trace.assumptions:
+        yield from conjuncts(item.condition)
+
+
+def _few(symbol: Sym, facts: Sequence[Bool]) -> list[int]:
+    """The values that a size may have, largest first, where these are few."""
+    mine = [fact for fact in facts if {*fact.free()} == {symbol} and not fact.flags()]
+    ends = (
+        -fact.expr.const
+        for fact in mine
+        if fact.kind is E.BoolKind.LE and fact.expr is not None
+        if fact.expr - fact.expr.const is E.from_atom(symbol)
+    )
+    most = min(ends, default=_MOST + 1)
+    if most > _MOST:
+        return []
+    values = range(most, (symbol.lo or 1) - 1, -1)
+    left = [n for n in values if all(E.evaluate(fact, {symbol.name: n}) for fact in mine)]
+    return left if len(left) <= _FEW else []
 
 
 def sizes_of(trace: Trace) -> set[Sym]:
     """The symbols that sizes of inputs are made of, and what the kernel sets equal to them."""
     given = (each for each in trace.storages if each.kind is StorageKind.INPUT)
     sizes = {symbol for each in given for size in each.shape for symbol in size.free()}
-    facts = (fact for item in trace.assumptions for fact in conjuncts(item.condition))
-    tied = (fact.free() for fact in facts if fact.kind is E.BoolKind.EQ)
+    tied = (fact.free() for fact in _said(trace) if fact.kind is E.BoolKind.EQ)
     return sizes.union(*(names for names in tied if not sizes.isdisjoint(names)))
 
 
@@ -106,6 +136,7 @@ def _found(
     sizes: Mapping[tuple[int, int], int],
     numbers: Mapping[Sym, Expr],
     given: tuple[Bool, ...],
+    told: Collection[tuple[int, int]],
 ) -> Iterator[tuple[Left, int]]:
     rounds = _Rounds(trace.grid, numbers)
     flow: _Flow | None = None
@@ -113,14 +144,17 @@ def _found(
         read = _read(uses, rounds)
         for dimension in range(len(uses.reads[0].view.frame)):
             extent = sizes.get((id(uses), dimension))
-            gap = None if read is None or extent is None else _gap(read, dimension, extent)
-            if gap is None or read is None:
+            if read is None or extent is None:
+                continue
+            fewest = 1 if (id(uses), dimension) in told else _FEWEST
+            gap = _gap(read, dimension, extent, fewest)
+            if gap is None:
                 continue
             if flow is None:
                 flow = _Flow({id(each.storage): each for each in storages}, rounds)
                 flow.follow(trace.operations)
             parts = {each[dimension] for _, each in read}
-            if flow.adds_up(uses.storage, dimension, parts):
+            if flow.adds_up(uses.storage, dimension, parts, fewest):
                 last = max(read, key=lambda item: item[0].order)[0]
                 left = Left(uses, dimension, last, gap[0], gap[1], gap[2], given)
                 yield left, len(parts)
@@ -166,7 +200,7 @@ def _read(uses: Uses, rounds: _Rounds) -> list[tuple[Access, _Parts]] | None:
 
 
 def _gap(
-    read: Sequence[tuple[Access, _Parts]], dimension: int, extent: int
+    read: Sequence[tuple[Access, _Parts]], dimension: int, extent: int, fewest: int
 ) -> tuple[int, int, str] | None:
     """What blocks that one call reads leave of a dimension, if that is a fault in a sum of them."""
     by_call: dict[Span, set[Part]] = {}
@@ -176,7 +210,7 @@ def _gap(
             return None
         by_call.setdefault(access.span, set()).add(part)
     blocks = sorted(set().union(*by_call.values()))
-    if not any(len(parts) >= _FEWEST for parts in by_call.values()):
+    if not any(len(parts) >= fewest for parts in by_call.values()):
         return None
     if any(end > start for (_, end), (start, _) in pairwise(blocks)):
         return None  # windows that lie across each other
@@ -386,7 +420,9 @@ class _Flow(Struct):
             kept = [item for item in kept if item[0] != region]
         self.held[which] = [*kept, (region, made)] if made else kept
 
-    def adds_up(self, storage: Storage, dimension: int, parts: set[Part | None]) -> bool:
+    def adds_up(
+        self, storage: Storage, dimension: int, parts: set[Part | None], fewest: int
+    ) -> bool:
         """Whether these parts, which are all that is read, are added up one by one, by one call,
         and wherever some are added up, these are."""
 
@@ -397,7 +433,7 @@ class _Flow(Struct):
         for steps in self.steps.values():
             sums = [*_sums([(of(s.state), [*map(of, s.others)], s.over) for s in steps])]
             most = max((count for _, count in sums), default=0)
-            if most < _FEWEST:
+            if most < fewest:
                 continue
             if any(total != parts for total, _ in sums):
                 return False

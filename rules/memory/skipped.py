@@ -197,16 +197,31 @@ def _gaps_of_all(
     """What is left of each block where there are as many rounds as a size that may be any has.
 
     All that is known then is that each block is meant. What takes samples of them leaves out as
-    much as it reads, or more; and what leaves out the beginning of each leaves out a margin.
+    much as it reads, or more; and what leaves out the beginning of each leaves out a margin. A loop
+    over the blocks behind the first one forgets it; one over single rows may leave out one that is
+    another thing, such as a token that stands for the others.
     """
     (coord,) = flat.view.coords
     first = lowest(coord, flat.loops, flat.view.axes)
-    for loop, together in _partly(flat, walking, adding):
+    if first is None:
+        return
+    partly = list(_partly(flat, walking, adding))
+    for loop, together in partly:
         step = abs(coord.coefficient(loop.symbol))
-        counts = (each for each in quotients([loop.trips]) if each.den is E.const(step))
-        every = any(not set(extent.free()).isdisjoint(each.num.free()) for each in counts)
-        if first is not None and every and 2 * together > step and E.mod(first, step) is E.const(0):
+        every = _every(loop, step, extent)
+        if every and 2 * together > step and E.mod(first, step) is E.const(0):
             yield _gap_between(flat, first + together)
+    for loop in adding if not partly else ():
+        step = coord.coefficient(loop.symbol)
+        alone = not _hangs_on_others(loop, coord, flat.loops)
+        if alone and step > 1 and first is E.const(step) and _every(loop, step, extent):
+            yield _Gap(E.const(0), "the first of them is", _runs(flat))
+
+
+def _every(loop: Loop, step: int, extent: Expr) -> bool:
+    """Whether a loop has as many rounds as a dimension has blocks of so many."""
+    counts = (each for each in quotients([loop.trips]) if each.den is E.const(step))
+    return any(not set(extent.free()).isdisjoint(each.num.free()) for each in counts)
 
 
 def _partly(
@@ -224,8 +239,11 @@ def _partly(
 
 
 def _gap_between(flat: Access, place: Expr) -> _Gap:
-    runs = tuple(E.ge(each.trips, 1) for each in flat.loops)
-    return _Gap(place, "what lies between its steps is", runs, Cause.EACH_ROUND)
+    return _Gap(place, "what lies between its steps is", _runs(flat), Cause.EACH_ROUND)
+
+
+def _runs(flat: Access) -> tuple[Bool, ...]:
+    return tuple(E.ge(each.trips, 1) for each in flat.loops)
 
 
 def _hangs_on_others(loop: Loop, coord: Expr, loops: Sequence[Loop]) -> bool:
