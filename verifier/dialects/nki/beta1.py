@@ -11,6 +11,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from verifier.source import ir
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic import views
@@ -19,6 +20,7 @@ from verifier.symbolic.machine import Machine
 from verifier.symbolic.pretty import pretty
 from verifier.symbolic.roles import Role
 from verifier.symbolic.tensors import LoopKind, Operand, View
+from verifier.symbolic.trace import LedgerKind
 from verifier.symbolic.values import IndexMask, SliceValue
 
 #: what one trace stands for all values of: indices of arrays, of loops, of programs
@@ -147,6 +149,19 @@ def both_indices(machine: Machine, view: View, index: Sequence[object], span: Sp
         )
 
 
+# ------------------------------------------------------------------------------- loops
+
+
+def goes_on(machine: Machine, stmt: ir.If) -> None:
+    """The body of a loop is traced once: what ends some of its rounds early is documented nowhere
+    (NKI-LP12)."""
+    for node in ir.own((*stmt.body, *stmt.orelse)):
+        if isinstance(node, ir.Continue):
+            text = "what `continue` in some rounds means to a loop that is traced once is not known"
+            machine.approximate(LedgerKind.OPAQUE, text, node.span)
+            return
+
+
 # ------------------------------------------------------------------------------- extents
 
 
@@ -171,4 +186,13 @@ def extents(machine: Machine, sizes: tuple[Expr, ...], what: str, span: Span) ->
             return
 
 
-__all__ = ["ONCE", "assigned", "both_indices", "extents", "gathered", "is_affine", "mask"]
+__all__ = [
+    "ONCE",
+    "assigned",
+    "both_indices",
+    "extents",
+    "gathered",
+    "goes_on",
+    "is_affine",
+    "mask",
+]

@@ -274,8 +274,12 @@ class GenericLoop:
         if not outcome.alive and not outcome.left:
             self._never_ends(outcome, before)
             return
+        vm = self.vm
         exact = self.exact is not None and (self.unroll or not self._device(mark))
         self._instead(mark)
+        if self.traced_once:
+            text = "what it means that a loop is left early is not known where it is traced once"
+            vm.approximate(LedgerKind.OPAQUE, text, self.loop.span)
         if exact and self.exact is not None:
             self.exact()
         elif not outcome.alive:
