@@ -65,6 +65,10 @@ Launches: TypeAlias = Callable[
 ]
 
 
+def _doubts_nothing(statements: Sequence[ast.stmt]) -> Callable[[ast.AST], bool]:
+    return lambda part: False
+
+
 def _launches_well(
     starts: tuple[Start, ...],
     statements: tuple[ast.stmt, ...],
@@ -127,6 +131,8 @@ class DialectDescriptor(Struct, frozen=True, kw_only=True):
     decorator_problem: Callable[[str, str], Problem | None] = _fits
     #: what the body of a module calls that only a kernel can call: the calls, the functions
     device_calls: Callable[[Sequence[ast.stmt]], Iterable[tuple[ast.Call, str]]] = _calls_nothing
+    #: whether a part of a module asks the API for a name that not all generations have
+    doubtful: Callable[[Sequence[ast.stmt]], Callable[[ast.AST], bool]] = _doubts_nothing
     #: what is wrong with how a file starts a kernel, seen from a generation and a target; with the
     #: calls that do, what the file says, and the names of the kernel's instructions, None where
     #: they are not all known

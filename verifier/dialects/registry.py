@@ -18,7 +18,7 @@ from verifier.dialects.nki import isa as nki_isa
 from verifier.dialects.nki import launches as nki_launches
 from verifier.dialects.nki import names as nki_names
 from verifier.dialects.nki import spoken as nki_spoken
-from verifier.dialects.nki.outside import device_calls
+from verifier.dialects.nki.outside import device_calls, doubtful
 from verifier.dialects.nki.versions import DESCRIBED
 from verifier.dialects.okk import OkkDialect
 from verifier.dialects.okk import isa as okk_isa
@@ -66,6 +66,7 @@ DIALECTS: Final[Mapping[str, DialectDescriptor]] = {
             import_problem=import_problem,
             decorator_problem=jit_problem,
             device_calls=device_calls,
+            doubtful=doubtful,
             launches=nki_launches.problems,
             target_keyword="platform_target",
             programs=frozenset({"logical_nc_config", "lnc"}),  # NKI-L61

@@ -14,6 +14,7 @@ from typing import Final, TypeGuard
 from msgspec.structs import replace
 
 from verifier import rulebase
+from verifier.dialects.registry import DIALECTS
 from verifier.engine import diagnostics
 from verifier.engine.case import Case
 from verifier.engine.fixes import Fixer
@@ -34,12 +35,16 @@ _HIDDEN: Final = frozenset({"globals", "exec", "setattr"})
 
 def functions(scanned: Scanned) -> list[KernelEntry]:
     """The functions of a module that no kernel of the run reaches, as far as calls show, and that
-    may be wrong whatever they are given: they call a kernel API, or read a name that is bound
-    nowhere."""
+    may be wrong whatever they are given: they call a kernel API, ask it for a name that not all
+    generations of it have, or read a name that is bound nowhere."""
     entries = (*scanned.unreached, *scanned.inside)
     if not entries:
         return []
     wanted = scanned.device | set(_of_unbound_names(scanned.module))
+    statements = scanned.module.syntax()
+    for dialect in {entry.dialect for entry in entries} & DIALECTS.keys():
+        asks = DIALECTS[dialect].doubtful(statements)
+        wanted |= {name for name, function in _outermost(statements, "") if asks(function)}
     return [
         entry
         for entry in entries
