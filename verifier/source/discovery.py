@@ -12,6 +12,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from verifier.source import apis, ir, nodes
+from verifier.source.factories import made_at
 from verifier.source.helpers import CallSite, Unit, helpers, reached
 from verifier.source.imports import users
 from verifier.source.meanings import (
@@ -121,7 +122,8 @@ def scan(
     """
     found: dict[tuple[object, ...], KernelEntry] = {}
     visitor = _visited(project, module)
-    for entry in [*visitor.decorated, *visitor.wrapped]:
+    others = tuple(others)
+    for entry in visitor.entries(others):
         found.setdefault((*_place(entry), entry.bound, entry.name), entry)
     dialects = visitor.dialects()
     if not dialects:
@@ -382,6 +384,17 @@ class _Visitor:
             if entry.site is None
             or entry.site.around is None
             or entry.site.around[0] not in self._wrapping
+        ]
+
+    def entries(self, others: Sequence[Module]) -> list[KernelEntry]:
+        """The entry points, those that functions of the module make each by itself; ``others``
+        may call such a function otherwise."""
+        every = [*self.decorated, *self.wrapped]
+        made = made_at(self._names, every, self._calls, self._assigned)
+        settled = {name for name in made.settled if not any(name in o.words for o in others)}
+        return [
+            *made.entries,
+            *(entry for entry in every if entry.name.partition(".")[0] not in settled),
         ]
 
     def broken(self, definition: BrokenDefinition) -> None:

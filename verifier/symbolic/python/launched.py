@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -70,19 +70,30 @@ def _alike(one: object, other: object) -> bool:
 def _evaluate(
     vm: VM, module: Module, site: Site, around: tuple[ir.Stmt, ...] | list[ir.Stmt]
 ) -> None:
-    """Make the kernel that a function of the module makes of what all of it knows."""
+    """Make the kernel that a function of the module makes of what all of it knows.
+
+    Of calls that begin at the same place, ``make(f)(x)``, the first one that makes it counts: what
+    is done with it is no part of it.
+    """
+    for node in reversed([*_calls(around, site)]):
+        with modules.before_the_kernel(vm):
+            vm.frames.append(Frame(module, vm.globals_of(module).scope.id, 0))
+            try:
+                with suppress(Ended):
+                    vm.eval(node)
+            finally:
+                vm.frames.pop()
+        if _recorded(vm, site) is not UNBOUND:
+            return
+
+
+def _calls(around: Iterable[ir.Stmt], site: Site) -> Iterator[ir.Call]:
+    """The calls that begin at a place, the outermost first."""
     stack: list[ir.Node] = [*around]
     while stack:
         node = stack.pop()
         if isinstance(node, ir.Call) and (node.span.line, node.span.column) == site.place[1:]:
-            with modules.before_the_kernel(vm):
-                vm.frames.append(Frame(module, vm.globals_of(module).scope.id, 0))
-                try:
-                    with suppress(Ended):
-                        vm.eval(node)
-                finally:
-                    vm.frames.pop()
-            return
+            yield node
         stack.extend(reversed([*ir.children(node)]))
 
 

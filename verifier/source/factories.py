@@ -1,0 +1,109 @@
+"""Functions that make a kernel and are called: each such kernel is one of its own.
+
+What the function is given says what its kernel computes with, so the kernel is judged as it is made
+at each call, and on inputs of its own for what it closes over only where a call does not say.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
+
+from verifier.source import nodes
+from verifier.source.meanings import Local, Scope
+from verifier.source.outline import BindingKind
+from verifier.source.sites import Site, column_of
+from verifier.source.wrappers import Names
+
+if TYPE_CHECKING:
+    from verifier.source.discovery import KernelEntry
+
+#: calls of one function that are looked at
+_MOST: Final = 16
+
+
+class Made(Struct, frozen=True):
+    """``entries``: the kernels that calls make; ``settled``: the functions of which no other call
+    makes one, by name."""
+
+    entries: tuple[KernelEntry, ...]
+    settled: frozenset[str]
+
+
+def made_at(
+    names: Names,
+    entries: Iterable[KernelEntry],
+    calls: Sequence[tuple[str, ast.Call, list[Scope]]],
+    assigned: Mapping[ast.AST, str],
+) -> Made:
+    """The kernels that the functions around ``entries`` make where the module calls them.
+
+    ``calls``: each with the prefix of the names around it and its scopes; ``assigned``: the names
+    that values are bound to.
+    """
+    by_maker: dict[str, list[KernelEntry]] = {}
+    for entry in entries:
+        maker, _, rest = entry.name.partition(".")
+        if rest and "." not in rest and isinstance(names.globals.get(maker), Local):
+            by_maker.setdefault(maker, []).append(entry)
+    found: list[KernelEntry] = []
+    settled: set[str] = set()
+    for maker, inner in by_maker.items():
+        made = [
+            (prefix, call, scopes)
+            for prefix, call, scopes in calls
+            if not prefix.startswith(f"{maker}.") and _is_call_of(names, call, scopes, maker)
+        ]
+        free = [(prefix, call) for prefix, call, scopes in made if _is_free(names, call, scopes)]
+        if len(inner) != 1 or len(made) > _MOST:
+            continue
+        found += _named(names, inner[0], free, assigned)
+        if free and len(free) == len(made) == _times(names, maker):
+            settled.add(maker)
+    return Made(tuple(found), frozenset(settled))
+
+
+def _is_call_of(names: Names, call: ast.Call, scopes: list[Scope], maker: str) -> bool:
+    if not isinstance(call.func, ast.Name):
+        return False
+    found = names.function(call.func, scopes)
+    return found is not None and found[0] is names.module and found[1].name == maker
+
+
+def _is_free(names: Names, call: ast.Call, scopes: list[Scope]) -> bool:
+    """Whether a call means the same at the top level of the module, and always."""
+    said = {node.id for node in nodes.walk(call) if isinstance(node, ast.Name)}
+    if any(said & scope.keys() for scope in scopes[1:]):
+        return False
+    bindings = [names.module.all_bindings(name) for name in said]
+    return all(len(b) == 1 and b[0].kind is not BindingKind.OTHER for b in bindings)
+
+
+def _times(names: Names, maker: str) -> int:
+    """How often the module names a function."""
+    every = (node for statement in names.module.syntax() for node in nodes.walk(statement))
+    return sum(isinstance(node, ast.Name) and node.id == maker for node in every)
+
+
+def _named(
+    names: Names,
+    entry: KernelEntry,
+    calls: Sequence[tuple[str, ast.Call]],
+    assigned: Mapping[ast.AST, str],
+) -> Iterator[KernelEntry]:
+    taken: set[str] = set()
+    for prefix, call in calls:
+        name = prefix + (assigned.get(call) or entry.name.rpartition(".")[2])
+        if name in taken:
+            name = f"{name}:{call.lineno}"
+        taken.add(name)
+        text = f"`{ast.unparse(call)}`"
+        site = Site(str(names.module.path), call.lineno, column_of(names.module, call), text)
+        yield replace(entry, name=name, site=site, nested=False, bound=())
+
+
+__all__ = ["Made", "made_at"]
