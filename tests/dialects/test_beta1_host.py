@@ -131,3 +131,33 @@ def test_what_a_mask_that_is_not_followed_leaves_out_is_not_known(
     status, _, needed = checked(capsys, tmp_path, SPREAD)
     assert status == "unknown"
     assert not any("%" in text for text in needed), needed
+
+
+ROUNDS = """
+@nki.jit
+def copied(x):
+    assert x.shape == (384, 40) and x.dtype == nl.float32
+    out = nl.ndarray((384, 40), dtype=nl.float32, buffer=nl.shared_hbm)
+    for i in {range}:
+        {leaves}
+        nl.store(out[i * 96 : i * 96 + 96, :], nl.load(x[i * 96 : i * 96 + 96, :]))
+    return out
+"""
+
+
+@pytest.mark.parametrize(
+    ("rounds", "leaves", "status"),
+    [
+        ("range(4)", "pass", "verified"),
+        ("nl.static_range(9)", "if i == 4: break", "verified"),
+        # what that means to a loop whose body is traced once is not documented
+        ("range(9)", "if i == 4: break", "unknown"),
+        ("nl.affine_range(9)", "if i >= 4: break", "unknown"),
+        ("nl.sequential_range(9)", "if i > 3: continue", "unknown"),
+    ],
+)
+def test_rounds_that_end_early(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, rounds: str, leaves: str, status: str
+) -> None:
+    text = ROUNDS.format(range=rounds, leaves=leaves)
+    assert checked(capsys, tmp_path, text)[:2] == (status, set())

@@ -62,3 +62,30 @@ def test_a_default_of_none_may_be_given_or_not() -> None:
 def test_a_file_without_a_kernel_api_is_not_looked_at() -> None:
     text = "import torch\n\n\ndef made(x):\n    return Manager(x)\n"
     assert not analyze_source(text).diagnostics
+
+
+HOST = (
+    "@nki.jit\ndef kernel(x):\n    assert x.shape == (3, 5) and x.dtype == nl.float32\n"
+    "    out = nl.ndarray((3, 5), dtype=x.dtype, buffer=nl.shared_hbm)\n"
+    "    t = nl.load(x)\n    nl.store(out, t)\n    return out\n\n\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("body", "rule"),
+    [
+        ("    return nki.simulate_kernel(kernel, a)\n", "api-removed"),
+        ("    return nki.benchmark(warmup=1)(kernel)(a)\n", "api-removed"),
+        ("    return a.astype(nl.flaot32)\n", "no-attribute"),
+        ("    return nki.simulate(kernel)(a)\n", ""),
+        ("    return a.astype(nl.float32), nki.__version__\n", ""),
+        ("    if hasattr(nki, 'benchmark'):\n        return nki.benchmark(kernel)(a)\n", ""),
+        (
+            "    try:\n        return nki.benchmark\n    except AttributeError:\n        return a\n",
+            "",
+        ),
+    ],
+)
+def test_a_function_of_the_host_asks_for_what_there_is(body: str, rule: str) -> None:
+    told = found(f"{HOST}def launch(a):\n{body}")
+    assert [(d[0], d[2]) for d in told] == ([(rule, "launch")] if rule else [])

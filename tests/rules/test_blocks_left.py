@@ -111,3 +111,63 @@ def test_rows_between_halves(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", MEANT)
 def test_what_is_meant(name: str, tmp_path: Path) -> None:
     assert _found(tmp_path, MEANT[name]) == ("verified", [])
+
+
+FEW = """
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+def add(total, x, n):
+    part = nl.ndarray((80, 36), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.dma_copy(dst=part, src=x[n * 80 : n * 80 + 80, :])
+    nisa.tensor_tensor(dst=total, data1=total, data2=part, op=nl.add)
+
+
+def backwards(total, x, n):
+    if n > {first}:
+        backwards(total, x, n - 1)
+        add(total, x, n - 1)
+
+
+@nki.jit
+def k(x):
+    rows, columns = x.shape
+    assert rows % 80 == 0 and columns == 36 and x.dtype == nl.float32
+    {bound}
+    out = nl.ndarray((80, 36), dtype=nl.float32, buffer=nl.shared_hbm)
+    total = nl.ndarray((80, 36), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.memset(dst=total, value=0.0)
+    {call}
+    nisa.dma_copy(dst=out, src=total)
+    return out
+"""
+
+
+def _of_sizes(folder: Path, call: str, first: int, bound: str = "pass") -> str:
+    path = folder / "k.py"
+    path.write_text(FEW.format(call=call, first=first, bound=bound), encoding="utf-8")
+    result = analyze_file(FileRequest(path=str(path), roots=(str(folder),)))
+    (kernel,) = result.kernels
+    return kernel.precondition.text if kernel.precondition is not None else ""
+
+
+def test_a_function_that_works_behind_its_own_call(tmp_path: Path) -> None:
+    """Each of the few sizes that there may be is looked at."""
+    call, bound = "backwards(total, x, rows // 80)", "assert rows <= 240"
+    assert _of_sizes(tmp_path, call, 0, bound) == "True"
+    assert _of_sizes(tmp_path, call, 1, bound) == "rows != 240 and rows != 160"
+
+
+def test_a_loop_over_the_blocks_behind_the_first_one(tmp_path: Path) -> None:
+    """Nothing says how many there are, but that all of them are meant."""
+    call = "for n in range({}, rows // 80): add(total, x, n)"
+    assert _of_sizes(tmp_path, call.format(0), 0) == "True"
+    assert _of_sizes(tmp_path, call.format(1), 0) == "rows <= 80"
+    assert _of_sizes(tmp_path, call.format(2), 0) == "True"
+    head = "add(total, x, 0)\n    "
+    assert _of_sizes(tmp_path, head + call.format(1), 0) == "True"
+    # rows of their own: the first may be another thing than the others
+    rows = "for n in range(1, rows): nisa.dma_copy(dst=total[0:1], src=x[n : n + 1, :])"
+    assert _of_sizes(tmp_path, rows, 0) == "True"

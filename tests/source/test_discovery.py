@@ -515,3 +515,53 @@ def test_where_something_is_made_of_a_function_first(
     (entry,) = entries(plant, tmp_path, head + text)
     found = None if entry.site is None else (entry.site.line, entry.site.column)
     assert (entry.name, found) == (name, place)
+
+
+MAKER = """
+import nki
+
+ROWS = 3
+
+
+def make(rows):
+    @nki.jit
+    def k(x):
+        return x[rows]
+
+    return k
+
+
+{calls}
+"""
+
+
+@pytest.mark.parametrize(
+    ("calls", "names"),
+    [
+        ("", ["make.k"]),
+        ("one = make(64)\ntwo = make(ROWS)", ["one", "two"]),
+        ("def run(x):\n    return make(64)(x), make(32)(x)", ["run.k", "run.k:16"]),
+        # what the text does not say once and for all is any value
+        ("def run(x, n):\n    return make(n)(x)", ["make.k"]),
+        ("one = make(64)\ndef run(x, n):\n    return make(n)(x)", ["make.k", "one"]),
+        ("one = make(64)\nother = make", ["make.k", "one"]),
+        ("for n in (2, 3):\n    print(make(n))", ["make.k"]),
+    ],
+)
+def test_kernels_that_a_function_makes(
+    plant: Plant, tmp_path: Path, calls: str, names: list[str]
+) -> None:
+    found = entries(plant, tmp_path, MAKER.format(calls=calls))
+    assert sorted(entry.name for entry in found) == names
+
+
+def test_a_function_that_another_file_calls_makes_any_kernel(plant: Plant, tmp_path: Path) -> None:
+    project = plant(
+        {
+            "m.py": MAKER.format(calls="one = make(64)"),
+            "other.py": "from m import make\n\n\ndef run(x, n):\n    return make(n)(x)\n",
+        }
+    )
+    module, other = (project.module(tmp_path / file) for file in ("m.py", "other.py"))
+    assert [e.name for e in scan(project, module).kernels] == ["one"]
+    assert sorted(e.name for e in scan(project, module, [other]).kernels) == ["make.k", "one"]
