@@ -30,7 +30,7 @@ from verifier.symbolic.views.common import conjuncts, numbers_said
 #: operations of all rounds together that are looked at, and places of one that a mask is asked of
 _MOST: Final = 2048
 #: values of a size that are looked at one by one
-_FEW: Final = 8
+_FEW: Final = 4
 #: calls of a sum, at least
 _FEWEST: Final = 2
 

@@ -80,10 +80,7 @@ HOST = (
         ("    return nki.simulate(kernel)(a)\n", ""),
         ("    return a.astype(nl.float32), nki.__version__\n", ""),
         ("    if hasattr(nki, 'benchmark'):\n        return nki.benchmark(kernel)(a)\n", ""),
-        (
-            "    try:\n        return nki.benchmark\n    except AttributeError:\n        return a\n",
-            "",
-        ),
+        ("    try:\n        nki.benchmark\n    except AttributeError:\n        return a\n", ""),
     ],
 )
 def test_a_function_of_the_host_asks_for_what_there_is(body: str, rule: str) -> None:

@@ -49,6 +49,8 @@ NKI_API: Final = KernelApi(
         "nt": "nki.typing",
         "par_dim": "nki.language.par_dim",
     },
+    # of NKI 0.2, as what ran on trn2 shows (aws-neuron/nkipy, tests/unit/test_nki.py)
+    provided={name: f"nki.<built in>.{name}" for name in ("hbm", "psum", "sbuf")},
     words=(b"nki", b"jit"),
 )
 PPL_API: Final = KernelApi(

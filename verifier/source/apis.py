@@ -22,6 +22,8 @@ class KernelApi(Struct, frozen=True, kw_only=True):
     #: names that everybody imports modules of the API and names from them as, with what they are:
     #: see :mod:`.fragments`
     shorthands: Mapping[str, str] = field(default_factory=dict)
+    #: names that a front end has without an import, with what they are
+    provided: Mapping[str, str] = field(default_factory=dict)
     #: words one of which stands in every file with a kernel: see :func:`.text.may_hold_kernels`
     words: tuple[bytes, ...]
     #: a decorator may be called with the type of what the kernel is given
@@ -42,6 +44,7 @@ class _Known:
         self.libraries: frozenset[str] = frozenset()
         self.modules: frozenset[str] = frozenset()
         self.shorthands: dict[str, str] = {}
+        self.provided: dict[str, str] = {}
 
 
 _known = _Known()
@@ -53,6 +56,7 @@ def register(apis: Iterable[KernelApi]) -> None:
         _known.by_package.update(dict.fromkeys(api.wrappers, api))
         _known.words = tuple(dict.fromkeys((*_known.words, *api.words)))
         _known.shorthands.update(api.shorthands)
+        _known.provided.update(api.provided)
         _known.modules |= api.modules
         _known.libraries |= api.companions.union(api.wrappers)
 
@@ -74,6 +78,11 @@ def words() -> tuple[bytes, ...]:
 def shorthands() -> Mapping[str, str]:
     """What names stand for that everybody imports modules as; raises as :func:`by_package`."""
     return _demand().shorthands
+
+
+def provided() -> Mapping[str, str]:
+    """What names stand for that front ends have; raises as :func:`by_package`."""
+    return _demand().provided
 
 
 def libraries() -> frozenset[str]:

@@ -390,10 +390,14 @@ class _Visitor:
         """The entry points, those that functions of the module make each by itself; ``others``
         may call such a function otherwise."""
         every = [*self.decorated, *self.wrapped]
-        made = made_at(self._names, every, self._calls, self._assigned)
+        by_name = {entry.name: entry for entry in every}
+        made = made_at(self._names, [e.name for e in every], self._calls, self._assigned)
         settled = {name for name in made.settled if not any(name in o.words for o in others)}
         return [
-            *made.entries,
+            *(
+                dataclasses.replace(by_name[kernel], name=name, site=site, nested=False, bound=())
+                for kernel, name, site in made.calls
+            ),
             *(entry for entry in every if entry.name.partition(".")[0] not in settled),
         ]
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from msgspec import Struct
 
@@ -19,38 +18,35 @@ from verifier.source.outline import BindingKind
 from verifier.source.sites import Site, column_of
 from verifier.source.wrappers import Names
 
-if TYPE_CHECKING:
-    from verifier.source.discovery import KernelEntry
-
 #: calls of one function that are looked at
 _MOST: Final = 16
 
 
 class Made(Struct, frozen=True):
-    """``entries``: the kernels that calls make; ``settled``: the functions of which no other call
-    makes one, by name."""
+    """``calls``: of kernels by their names what each is called that a call makes, and the call;
+    ``settled``: the functions of which no other call makes one."""
 
-    entries: tuple[KernelEntry, ...]
+    calls: tuple[tuple[str, str, Site], ...]
     settled: frozenset[str]
 
 
 def made_at(
     names: Names,
-    entries: Iterable[KernelEntry],
+    kernels: Iterable[str],
     calls: Sequence[tuple[str, ast.Call, list[Scope]]],
     assigned: Mapping[ast.AST, str],
 ) -> Made:
-    """The kernels that the functions around ``entries`` make where the module calls them.
+    """The kernels that the functions around ``kernels`` make where the module calls them.
 
     ``calls``: each with the prefix of the names around it and its scopes; ``assigned``: the names
     that values are bound to.
     """
-    by_maker: dict[str, list[KernelEntry]] = {}
-    for entry in entries:
-        maker, _, rest = entry.name.partition(".")
+    by_maker: dict[str, list[str]] = {}
+    for kernel in kernels:
+        maker, _, rest = kernel.partition(".")
         if rest and "." not in rest and isinstance(names.globals.get(maker), Local):
-            by_maker.setdefault(maker, []).append(entry)
-    found: list[KernelEntry] = []
+            by_maker.setdefault(maker, []).append(kernel)
+    found: list[tuple[str, str, Site]] = []
     settled: set[str] = set()
     for maker, inner in by_maker.items():
         made = [
@@ -91,19 +87,18 @@ def _times(names: Names, maker: str) -> int:
 
 def _named(
     names: Names,
-    entry: KernelEntry,
+    kernel: str,
     calls: Sequence[tuple[str, ast.Call]],
     assigned: Mapping[ast.AST, str],
-) -> Iterator[KernelEntry]:
+) -> Iterator[tuple[str, str, Site]]:
     taken: set[str] = set()
     for prefix, call in calls:
-        name = prefix + (assigned.get(call) or entry.name.rpartition(".")[2])
+        name = prefix + (assigned.get(call) or kernel.rpartition(".")[2])
         if name in taken:
             name = f"{name}:{call.lineno}"
         taken.add(name)
-        text = f"`{ast.unparse(call)}`"
-        site = Site(str(names.module.path), call.lineno, column_of(names.module, call), text)
-        yield replace(entry, name=name, site=site, nested=False, bound=())
+        text, column = f"`{ast.unparse(call)}`", column_of(names.module, call)
+        yield kernel, name, Site(str(names.module.path), call.lineno, column, text)
 
 
 __all__ = ["Made", "made_at"]

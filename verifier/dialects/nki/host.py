@@ -169,6 +169,14 @@ def _ndarray(machine: Machine, bound: Bound, call: Call) -> object:
     return _new(machine, bound, call, filled=False)
 
 
+def _built_in(machine: Machine, bound: Bound, call: Call) -> object:
+    """``sbuf.view(shape=..., dtype=...)``: a new tensor in that memory."""
+    memory = BufferValue(names.BUFFERS[bound.signature.name.split(".")[1]])
+    buffer = Operand("buffer", memory, call.span, given=False)
+    made = Bound(bound.signature, {**bound.operands, "buffer": buffer}, bound.complete)
+    return _new(machine, made, call, filled=False)
+
+
 def _filled(machine: Machine, bound: Bound, call: Call) -> object:
     return _new(machine, bound, call, filled=True)
 
@@ -578,6 +586,7 @@ def _context(machine: Machine, bound: Bound, call: Call) -> object:
 
 
 HANDLERS: Final[dict[str, Handler]] = {
+    **{f"{memory}.view": _built_in for memory in names.BUILT_IN},
     "language.ndarray": _ndarray,
     "language.zeros": _filled,
     "language.ones": _filled,

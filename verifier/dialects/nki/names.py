@@ -40,7 +40,15 @@ NAMESPACES: Final[dict[str, str]] = {
     "collectives": "collectives",
     "language.tile_size": "language.tile_size",
     "language.nc": "language.nc",
+    # what the front end of 0.2 has without an import
+    "<built in>": "<built in>",
+    "<built in>.hbm": "<built in>.hbm",
+    "<built in>.psum": "<built in>.psum",
+    "<built in>.sbuf": "<built in>.sbuf",
 }
+
+#: the memories among them
+BUILT_IN: Final = ("<built in>.hbm", "<built in>.psum", "<built in>.sbuf")
 
 BUFFERS: Final[dict[str, Buffer]] = {
     "sbuf": Buffer.SBUF,
@@ -331,7 +339,7 @@ def attribute(owner: ApiRef, attr: str, target: Target | None = None) -> object 
     kind = name.removeprefix("isa.")
     if kind in ENUMS:
         return Enumerator(kind, attr) if attr in ENUMS[kind] else None
-    if name in ("compiler", "collectives", "compiler.sbuf", "compiler.psum"):
+    if name in _CALLED:
         full = f"{name}.{attr}"
         known = full in NAMESPACES.values() or generations_with(full) or full in _CLASSES
         return ApiRef(full, generation) if known else None
@@ -431,7 +439,10 @@ def _known(namespace: str) -> frozenset[str] | None:
 
 
 #: namespaces of functions and classes alone
-_CALLED: Final = ("compiler", "collectives", "compiler.sbuf", "compiler.psum")
+_CALLED: Final = (
+    *("compiler", "collectives", "compiler.sbuf", "compiler.psum", "<built in>"),
+    *BUILT_IN,
+)
 
 _MEMBERS: Final[dict[str, frozenset[str]]] = {
     "nki": _ROOT_NAMES | NAMESPACES.keys() - {""} | {"tensor"},

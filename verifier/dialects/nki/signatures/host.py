@@ -9,7 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+#: what the front end of 0.2 has without an import
+_MADE: Final = {"0.2": "|, shape*, dtype*", "0.3": None}
+
 SIGNATURES: Final[Mapping[str, Mapping[str, str | None]]] = {
+    "<built in>.hbm.view": _MADE,
+    "<built in>.psum.view": _MADE,
+    "<built in>.sbuf.view": _MADE,
     "baremetal": {
         "beta1": "kernel=None, **",
         "0.2": None,
@@ -197,6 +203,7 @@ GONE: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "language.arange": (_INDICES, ("NKI-M005", "NKI-X73")),
     "language.mgrid": (_INDICES, ("NKI-M005", "NKI-X73")),
     "language.par_dim": ("make the partition dimension the first of the shape", ("NKI-M006",)),
+    "<built in>": ("write `nl.ndarray(shape, dtype=..., buffer=nl.sbuf)`", REMOVAL),
     "compiler": ("place tensors with `address=` of `nl.ndarray`", ("NKI-M023",)),
     "baremetal": (_RUN, ("NKI-M022",)),
     "benchmark": (_RUN, ("NKI-M022",)),
