@@ -33,7 +33,6 @@ from verifier.report.internal import describe
 from verifier.source import footprint
 from verifier.source.commented import contract_comments
 from verifier.source.discovery import (
-    How,
     KernelEntry,
     Scanned,
     scan,
@@ -143,7 +142,7 @@ def _file(request: report.FileRequest, memo: Memo | None, project: Project) -> r
             continue
         starts = scanned.starts_of(entry)
         for outcome in _kernel(project, entry, request, memo, errors, text, starts):
-            if entry.how is not How.UNREACHED:
+            if entry.how not in unreached.HOWS:
                 found.append(outcome.kernel)
             problems.extend(outcome.diagnostics)
             report.merge_statistics(statistics, outcome.statistics)
@@ -308,7 +307,7 @@ def _unit(
     """The result of a kernel; None if it cannot be read."""
     entry = unit.entry
     limit = request.timeout or DEFAULT_TIMEOUT
-    clock = Clock(min(limit, _UNREACHED) if entry.how is How.UNREACHED else limit)
+    clock = Clock(min(limit, _UNREACHED) if entry.how in unreached.HOWS else limit)
     try:
         job = asked(project, unit)
     except NestedTooDeepError as error:
@@ -351,7 +350,7 @@ def _judged(
 ) -> Outcome:
     """What is found of a kernel in its time."""
     entry = unit.entry
-    judge = unreached.judgement if entry.how is How.UNREACHED else judgement
+    judge = unreached.judgement if entry.how in unreached.HOWS else judgement
     late = report.Reason(str(entry.path), entry.line, LATE)
     with opened(project, job, unit, request, clock) as case:
         return judge(case)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Iterable, Iterator
+import dataclasses
+from collections.abc import Collection, Iterable, Iterator
 from typing import Final, TypeGuard
 
 from msgspec.structs import replace
@@ -16,19 +17,24 @@ from msgspec.structs import replace
 from verifier import rulebase
 from verifier.dialects.registry import DIALECTS
 from verifier.engine import diagnostics
-from verifier.engine.case import Case
+from verifier.engine.case import Case, Unit
 from verifier.engine.fixes import Fixer
 from verifier.engine.memo import Outcome
+from verifier.engine.obligations import Obligation
 from verifier.engine.verdicts import Discharger
 from verifier.engine.watchdog import Share
 from verifier.report import model as report
 from verifier.source import nodes
-from verifier.source.discovery import KernelEntry, Scanned
+from verifier.source.discovery import How, KernelEntry, Scanned
 from verifier.source.project import Module
 from verifier.symbolic import expr as E
 from verifier.symbolic.trace import AssumptionKind, LedgerKind, Trace
 
 _BUILTINS: Final = frozenset((*dir(builtins), "__file__", "__name__", "__doc__", "__spec__"))
+#: how such functions are told
+HOWS: Final = (How.UNREACHED, How.HOST)
+#: the rules about names of an API
+_NAMES: Final = frozenset({"api-removed", "no-attribute"})
 #: with a call of one of these, names may be bound in ways that the text does not show
 _HIDDEN: Final = frozenset({"globals", "exec", "setattr"})
 
@@ -41,15 +47,18 @@ def functions(scanned: Scanned) -> list[KernelEntry]:
     if not entries:
         return []
     wanted = scanned.device | set(_of_unbound_names(scanned.module))
+    host: set[str] = set()
     statements = scanned.module.syntax()
     for dialect in {entry.dialect for entry in entries} & DIALECTS.keys():
         asks = DIALECTS[dialect].doubtful(statements)
-        wanted |= {name for name, function in _outermost(statements, "") if asks(function)}
-    return [
+        host |= {name for name, function in _outermost(statements, "") if asks(function)}
+    found = [
         entry
         for entry in entries
         if entry.name in wanted or (entry.anonymous and entry.name.rpartition(".")[0] in wanted)
     ]
+    rest = (entry for entry in entries if entry.name in host - wanted)
+    return [*found, *(dataclasses.replace(entry, how=How.HOST) for entry in rest)]
 
 
 def _of_unbound_names(module: Module) -> Iterator[str]:
@@ -125,6 +134,21 @@ def _unasserted(trace: Trace) -> None:
     ]
 
 
+def _asking(unit: Unit) -> set[int]:
+    """The lines of a module that ask an API for a name that not all generations have."""
+    statements = unit.module.syntax()
+    asks = DIALECTS[unit.entry.dialect].doubtful(statements)
+    every = (node for statement in statements for node in nodes.walk(statement))
+    return {n.lineno for n in every if isinstance(n, ast.Attribute) and asks(n)}
+
+
+def _of_names(obligation: Obligation, lines: Collection[int]) -> bool:
+    """Whether it is about a name of an API that is not there; the host may do all else."""
+    check = obligation.check
+    named = obligation.rule.id in _NAMES and check.span.line in lines
+    return named and check.severity is None
+
+
 def judgement(case: Case) -> Outcome:
     """Follow a function with arguments of which nothing is known, and report what is wrong with it
     whatever they are."""
@@ -141,6 +165,9 @@ def judgement(case: Case) -> Outcome:
         if obligation.check.predicate is E.FALSE
         and obligation.check.span.path == str(unit.module.path)
     ]
+    if unit.entry.how is How.HOST:
+        lines = _asking(unit)
+        pending = [each for each in pending if _of_names(each, lines)]
     within = _around(unit.module.syntax(), "")
     problems = []
     discharger = Discharger(run, case.solver)

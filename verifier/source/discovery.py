@@ -46,6 +46,8 @@ class How(Enum):
     NAMED = "named"
     #: it does not: no kernel calls the function
     UNREACHED = "unreached"
+    #: likewise, and it calls no kernel API: it may ask one for names
+    HOST = "host"
 
 
 @dataclass(frozen=True, slots=True)

@@ -351,7 +351,7 @@ def _of_others(generation: str) -> frozenset[str]:
         if name.startswith(("isa.", "language.")) and (form := lookup(name, generation))
         for parameter in form.parameters
     }
-    return frozenset(found | {"dst", "accumulate"} - _HOW)
+    return frozenset((found | {"dst", "accumulate"}) - _HOW)
 
 
 class _Unknown(Struct, frozen=True):
