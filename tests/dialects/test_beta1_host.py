@@ -161,3 +161,28 @@ def test_rounds_that_end_early(
 ) -> None:
     text = ROUNDS.format(range=rounds, leaves=leaves)
     assert checked(capsys, tmp_path, text)[:2] == (status, set())
+
+
+MASKED = """
+def made(rows):
+    best = 0
+    for i in range(rows):
+        if i > 3:
+            continue
+        best = max(best, i)
+
+    @nki.jit
+    def copied(x):
+        assert x.shape == (96, 40) and x.dtype == nl.float32
+        out = nl.ndarray((96, 40), dtype=nl.float32, buffer=nl.shared_hbm)
+        nl.store(out, nl.load(x))
+        return out
+
+    return copied
+"""
+
+
+def test_loops_around_a_kernel_are_those_of_python(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    assert checked(capsys, tmp_path, MASKED)[:2] == ("verified", set())

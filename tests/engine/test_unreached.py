@@ -86,3 +86,11 @@ HOST = (
 def test_a_function_of_the_host_asks_for_what_there_is(body: str, rule: str) -> None:
     told = found(f"{HOST}def launch(a):\n{body}")
     assert [(d[0], d[2]) for d in told] == ([(rule, "launch")] if rule else [])
+
+
+def test_a_function_of_the_host_is_none_of_the_device() -> None:
+    """Kernels are launched there, whatever it asks for."""
+    text = f"{_HEAD}{HOST}def launch(a):\n    return nki.simulate(kernel)(a), nki.benchmark\n"
+    result = analyze_source(text)
+    assert {d.rule for d in result.diagnostics} == {"api-removed"}
+    assert not result.unreached

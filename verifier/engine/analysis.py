@@ -33,6 +33,7 @@ from verifier.report.internal import describe
 from verifier.source import footprint
 from verifier.source.commented import contract_comments
 from verifier.source.discovery import (
+    How,
     KernelEntry,
     Scanned,
     scan,
@@ -153,7 +154,7 @@ def _file(request: report.FileRequest, memo: Memo | None, project: Project) -> r
         tuple(dict.fromkeys(errors)),
         statistics,
         tuple(_function(h.entry, [report.Caller(*c) for c in h.callers]) for h in scanned.helpers),
-        tuple(_function(entry) for entry in loose),
+        tuple(_function(entry) for entry in loose if entry.how is not How.HOST),
     )
 
 

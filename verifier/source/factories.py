@@ -13,13 +13,20 @@ from typing import Final
 from msgspec import Struct
 
 from verifier.source import nodes
-from verifier.source.meanings import Local, Scope
+from verifier.source.meanings import Alias, Local, Scope
 from verifier.source.outline import BindingKind
 from verifier.source.sites import Site, column_of
 from verifier.source.wrappers import Names
 
 #: calls of one function that are looked at
 _MOST: Final = 16
+#: names that stand for others
+_DEPTH: Final = 8
+#: what values are written with
+_SAID: Final = (
+    *(ast.Constant, ast.Attribute, ast.Tuple, ast.UnaryOp, ast.BinOp),
+    *(ast.operator, ast.unaryop, ast.expr_context),
+)
 
 
 class Made(Struct, frozen=True):
@@ -71,12 +78,28 @@ def _is_call_of(names: Names, call: ast.Call, scopes: list[Scope], maker: str) -
 
 
 def _is_free(names: Names, call: ast.Call, scopes: list[Scope]) -> bool:
-    """Whether a call means the same at the top level of the module, and always."""
+    """Whether a call means the same at the top level of the module, and the text says what."""
     said = {node.id for node in nodes.walk(call) if isinstance(node, ast.Name)}
     if any(said & scope.keys() for scope in scopes[1:]):
         return False
-    bindings = [names.module.all_bindings(name) for name in said]
-    return all(len(b) == 1 and b[0].kind is not BindingKind.OTHER for b in bindings)
+    given = (*call.args, *(keyword.value for keyword in call.keywords))
+    return all(_is_said(names, each, _DEPTH) for each in given)
+
+
+def _is_said(names: Names, node: ast.AST, depth: int) -> bool:
+    """Whether a text says what an expression is: in literals, and names of these, of functions and
+    classes, and of what is imported."""
+    if isinstance(node, ast.Name):
+        bindings = names.module.all_bindings(node.id)
+        if len(bindings) != 1 or depth == 0:
+            return False
+        if bindings[0].kind is not BindingKind.ASSIGN:
+            return bindings[0].kind is not BindingKind.OTHER
+        meaning = names.globals.get(node.id)
+        return isinstance(meaning, Alias) and _is_said(names, meaning.value, depth - 1)
+    if not isinstance(node, _SAID):
+        return False
+    return all(_is_said(names, child, depth) for child in ast.iter_child_nodes(node))
 
 
 def _times(names: Names, maker: str) -> int:

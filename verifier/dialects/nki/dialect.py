@@ -179,7 +179,8 @@ class NkiDialect(PlainDialect):
             function = machine.frame.function
             around = machine.trace.span if function is None else function.definition.span
             machine.trace.blocks[stmt.span] = Block(stmt.span, around)
-            beta1.goes_on(machine, stmt)
+            if machine.awaited is None:  # else it is the host's, around the kernel
+                beta1.goes_on(machine, stmt)
 
     def launched(self, machine: VM, kernel: Function, span: Span) -> None:
         """Beta 1 takes no grid of programs inside of a program (NKI-L62)."""

@@ -275,9 +275,10 @@ class GenericLoop:
             self._never_ends(outcome, before)
             return
         vm = self.vm
-        exact = self.exact is not None and (self.unroll or not self._device(mark))
+        device = self._device(mark)
+        exact = self.exact is not None and (self.unroll or not device)
         self._instead(mark)
-        if self.traced_once:
+        if self.traced_once and device:
             text = "what it means that a loop is left early is not known where it is traced once"
             vm.approximate(LedgerKind.OPAQUE, text, self.loop.span)
         if exact and self.exact is not None:
