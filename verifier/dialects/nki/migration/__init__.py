@@ -13,9 +13,8 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from verifier.dialects.nki.migration import blocks, calls, names, python, ranges
+from verifier.dialects.nki.migration import blocks, calls, names, python, ranges, values
 from verifier.dialects.nki.migration.changes import Change, Edit, together
-from verifier.dialects.nki.migration.returned import Returning
 from verifier.dialects.nki.migration.text import Text
 from verifier.dialects.nki.migration.tiles import Tiles
 from verifier.dialects.nki.migration.visits import Visits
@@ -41,11 +40,13 @@ def migrations(
         lambda: python.constructs(text, visits, since, to),
     ]
     if since == "beta1" and to != "beta1":
-        steps += [lambda: blocks.partitions(text, to), tiles.columns, tiles.operators]
-        steps.append(tiles.functions)
+        steps += [lambda: blocks.partitions(text, to), tiles.columns, tiles.functions]
     if since == "0.2" and to != "0.2":
         steps.append(tiles.axes)
-    steps.append(lambda: calls.calls(text, since, to, visits, Returning(text, visits, to)))
+    returned: list[calls.Returned] = []
+    steps.append(lambda: calls.calls(text, since, to, visits, returned))
+    computing = tiles if since == "beta1" and to != "beta1" else None
+    steps.append(lambda: values.values(text, visits, to, returned, computing))
     if since == "beta1" and to != "beta1":
         steps += [tiles.stores, tiles.sums, tiles.transfers]
     for step in steps:

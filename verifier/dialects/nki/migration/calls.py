@@ -7,7 +7,7 @@ those that it is to fit.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Final
 
@@ -110,19 +110,22 @@ def _only_other(form: Form, parameter: str, signature: Signature) -> str | None:
     return there[0].name if needed and there[0].name not in form.signature.names else None
 
 
-#: what is said of a call that returned its result: the change with the edits around the call
-Returned = Callable[[Form, Signature], Change | None]
+#: a call that returned its result, and the signature that it is to fit
+Returned = tuple[Form, Signature]
 
 
-def calls(text: Text, since: str, to: str, visits: Visits, returned: Returned) -> Iterator[Change]:
-    """What of every call has to change, inner calls first."""
+def calls(
+    text: Text, since: str, to: str, visits: Visits, returned: list[Returned]
+) -> Iterator[Change]:
+    """What of every call has to change, inner calls first; of those that returned their result,
+    which are put into ``returned``, what is inside of them."""
     for form in forms(text, visits, since, to):
         for change in _changes(text, form, to, visits, returned):
             yield change if form.written else replace(change, title="", edits=())
 
 
 def _changes(
-    text: Text, form: Form, to: str, visits: Visits, returned: Returned
+    text: Text, form: Form, to: str, visits: Visits, returned: list[Returned]
 ) -> Iterator[Change]:
     signature = lookup(form.name, to)
     assert signature is not None
@@ -135,9 +138,7 @@ def _changes(
     first = signature.parameters[0].name if signature.parameters else ""
     old = form.signature.names
     if first.endswith("dst") and first not in old and signature.parameters[0].default is None:
-        change = returned(form, signature)
-        if change is not None:
-            yield change
+        returned.append((form, signature))
     else:
         yield from _parameters(text, form, signature, to)
     yield from _defaults(text, form, signature)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 
 from msgspec import Struct
 
@@ -20,27 +21,34 @@ class Allocation(Struct, frozen=True):
     buffer: Buffer
 
 
-def allocation(text: Text, visits: Visits, form: Form) -> Allocation | None:
-    """The tile that a call returned; None if nothing in the text says what it is like."""
+#: gives an argument a name, if it can
+Bind = Callable[[ast.expr], bool]
+
+
+def allocation(text: Text, visits: Visits, form: Form, bind: Bind) -> Allocation | None:
+    """The tile that a call returned; None if nothing in the text says what it is like.
+
+    ``bind``: what is done with an argument that may not be written twice.
+    """
     recipes = {visit.recipe for visit in visits.at(text.span(form.call), form.name)}
     recipe = recipes.pop() if len(recipes) == 1 else None
     if recipe is None:
         return None
-    shape = _shape(text, form, recipe)
-    dtype = _dtype(text, form, recipe)
+    shape = _shape(text, form, recipe, bind)
+    dtype = _dtype(text, form, recipe, bind)
     return None if shape is None or dtype is None else Allocation(shape, dtype, recipe.buffer)
 
 
-def _shape(text: Text, form: Form, recipe: Recipe) -> str | None:
+def _shape(text: Text, form: Form, recipe: Recipe, bind: Bind) -> str | None:
     if recipe.asked:
         asked = form.value("shape")
         return text.rendered(asked) if asked is not None and _pure(text, asked) else None
     axes = [size for size in recipe.shape if not isinstance(size, int)]
     roles = {role for size in axes for role, _ in size} | {recipe.like} - {""}
     texts: dict[str, str] = {}
-    for role in roles:
+    for role in sorted(roles):
         argument = form.value(role)
-        if argument is None or not _pure(text, argument):
+        if argument is None or not (_pure(text, argument) or bind(argument)):
             return None
         texts[role] = text.rendered(argument)
     if recipe.like:
@@ -54,13 +62,13 @@ def _shape(text: Text, form: Form, recipe: Recipe) -> str | None:
     return f"({', '.join(sizes)}{',' if len(sizes) == 1 else ''})"
 
 
-def _dtype(text: Text, form: Form, recipe: Recipe) -> str | None:
+def _dtype(text: Text, form: Form, recipe: Recipe, bind: Bind) -> str | None:
     asked = form.value("dtype")
     if asked is not None and not (isinstance(asked, ast.Constant) and asked.value is None):
         return text.rendered(asked) if _pure(text, asked) else None
     if recipe.dtype:
         argument = form.value(recipe.dtype)
-        if argument is None or not _pure(text, argument):
+        if argument is None or not (_pure(text, argument) or bind(argument)):
             return None
         return f"{_whole(text, argument)}.dtype"
     module = text.module("language")
@@ -83,10 +91,11 @@ _PURE = (
 )
 
 
-def _pure(text: Text, node: ast.expr) -> bool:
-    return all(
-        text.name(part.func) == "language.ds"
-        if isinstance(part, ast.Call)
-        else isinstance(part, _PURE)
-        for part in ast.walk(node)
-    )
+def _pure(text: Text, node: ast.AST) -> bool:
+    if isinstance(node, ast.expr) and node in text.lowered:
+        return True
+    if isinstance(node, ast.Call) and text.name(node.func) != "language.ds":
+        return False
+    if not isinstance(node, (*_PURE, ast.Call)):
+        return False
+    return all(_pure(text, child) for child in ast.iter_child_nodes(node))

@@ -28,10 +28,10 @@ from verifier.dialects.nki.migration.calls import (
 )
 from verifier.dialects.nki.migration.changes import CALL, Change, Edit
 from verifier.dialects.nki.migration.forms import Form, Given
+from verifier.dialects.nki.migration.lowering import Lowered
 from verifier.dialects.nki.migration.results import Allocation, allocation
 from verifier.dialects.nki.migration.text import Text, inserted
 from verifier.dialects.nki.migration.visits import Stored, Visits
-from verifier.dialects.nki.signatures import lookup
 from verifier.dialects.nki.versions import said
 from verifier.dialects.signature import Signature
 from verifier.hardware.memories import Buffer
@@ -58,16 +58,18 @@ _HELP: Final = "since NKI 0.2 instructions return nothing: allocate a tile and p
 _BUFFERS: Final = {Buffer.SBUF: "sbuf", Buffer.PSUM: "psum"}
 
 
-class Returning(Struct, frozen=True):
-    """Rewrites the calls of a file."""
+class Returning(Struct):
+    """Rewrites the calls of a statement, inner ones first; ``put``: the names of what comes to
+    stand before it."""
 
     text: Text
     visits: Visits
     to: str
+    lowered: Lowered | None
 
-    def __call__(self, form: Form, signature: Signature) -> Change | None:
+    def change(self, form: Form, signature: Signature, edits: tuple[Edit, ...]) -> Change:
+        """What there is to say of a call, with the edits of its statement."""
         written = called(self.text, form)
-        edits = self._edits(form, signature) or ()
         gone = [given.parameter.name for given in form.given if given.parameter.name in GONE]
         return Change(
             CALL,
@@ -85,26 +87,67 @@ class Returning(Struct, frozen=True):
             edits,
         )
 
-    def _edits(self, form: Form, signature: Signature) -> tuple[Edit, ...] | None:
-        statement = self.text.statement(form.call)
-        if statement is None or self.text.indent(statement) is None:
-            return None
-        if self.text.end(statement) != self.text.end(form.call):
-            return None
+    def written(self, form: Form, signature: Signature) -> bool:
+        """Whether a call can be given its destination; the edits are pending then."""
+        lowered = self.lowered
         fit = fitted(form, signature, self.to, shift=1)
-        if not all(_given_up(lost) for lost in fit.lost):
-            return None
+        if lowered is None or not form.written or not all(_given_up(lost) for lost in fit.lost):
+            return False
+        if not lowered.in_order(form.call):
+            return False
+        before = lowered.copy()
+        edits = self._statement(form, signature, fit)
+        if edits is not None:
+            self.text.pending += edits
+            return True
+        lowered.restore(before)
+        if self._before(form, signature, fit):
+            return True
+        lowered.restore(before)
+        return False
+
+    def _statement(self, form: Form, signature: Signature, fit: Fitted) -> tuple[Edit, ...] | None:
+        """The statement that is nothing but the call, or assigns it."""
+        assert self.lowered is not None
+        statement = self.lowered.statement
         target = _target(statement, form.call)
-        if target is None:
+        if target is None or self.text.end(statement) != self.text.end(form.call):
             return None
         if isinstance(statement, ast.AugAssign):
             return self._summed(form, signature, fit, statement)
-        made = allocation(self.text, self.visits, form)
+        made = self._made(form)
         if made is None:
             return None
         if isinstance(target, ast.Name):
             return self._named(form, signature, fit, statement, target, made)
         return self._stored(form, signature, fit, statement, target, made)
+
+    def _before(self, form: Form, signature: Signature, fit: Fitted) -> bool:
+        """``g(f(x))``: the call before the statement that it is a part of."""
+        assert self.lowered is not None
+        made = self._made(form)
+        allocated = None if made is None else self._allocated(made)
+        if allocated is None:
+            return False
+        call, statement = form.call, self.lowered.statement
+        name = self.text.fresh(f"{form.short}_out")
+        destined = tuple(self._destined(form, signature, fit, name))
+        if isinstance(statement, ast.Expr) and statement.value is call:  # nobody asks for it
+            self.text.pending += destined
+            return self.lowered.line(call, f"{name} = {allocated}")
+        lines = (f"{name} = {allocated}", self.text.rendered(call, destined))
+        return self.lowered.put(call, name, lines)
+
+    def _made(self, form: Form) -> Allocation | None:
+        return allocation(self.text, self.visits, form, self._bound)
+
+    def _bound(self, argument: ast.expr) -> bool:
+        """A name for an argument that is to be spoken of twice."""
+        assert self.lowered is not None
+        name = self.text.name(argument.func) if isinstance(argument, ast.Call) else None
+        name = self.text.fresh(f"{(name or 'value').rpartition('.')[2]}_out")
+        line = f"{name} = {self.text.rendered(argument)}"
+        return self.lowered.put(argument, name, (line,))
 
     # -- forms of statements -----------------------------------------------------------------------
 
@@ -119,12 +162,12 @@ class Returning(Struct, frozen=True):
     ) -> tuple[Edit, ...] | None:
         """``r = f(x)``"""
         allocated = self._allocated(made)
-        indent = self.text.indent(statement)
-        if allocated is None or indent is None:
+        if allocated is None:
             return None
+        indent = self._indent()
         before = target.id
         used = {n.id for n in ast.walk(form.call) if isinstance(n, ast.Name)}
-        name = fresh(self.text, before) if before in used else before
+        name = self.text.fresh(f"{before}_new") if before in used else before
         annotation = ""
         if isinstance(statement, ast.AnnAssign):
             annotation = f": {self.text.rendered(statement.annotation)}"
@@ -149,10 +192,10 @@ class Returning(Struct, frozen=True):
     ) -> tuple[Edit, ...] | None:
         """``t[...] = f(x)``"""
         assigned = self._assigned(statement)
-        indent = self.text.indent(statement)
+        indent = self._indent()
         isa_ = self.text.module("isa")
         allocated = self._allocated(made)
-        if not assigned or indent is None or isa_ is None or allocated is None:
+        if not assigned or isa_ is None or allocated is None:
             return None
         if not all(each.buffer in _BUFFERS and each.fits for each in assigned):
             return None
@@ -163,7 +206,7 @@ class Returning(Struct, frozen=True):
             named = self._destined(form, signature, fit, place)
             end = inserted(_closing(self.text, form.call), more) if more else None
             return (Edit(*begin, ""), *named, *([end] if end is not None else []))
-        name = fresh(self.text, _root(target))
+        name = self.text.fresh(f"{_root(target)}_new")
         copied = f"\n{indent}{isa_}.tensor_copy(dst={place}, src={name})"
         return (
             Edit(*begin, f"{name} = {allocated}\n{indent}"),
@@ -184,8 +227,6 @@ class Returning(Struct, frozen=True):
             return None
         if not all(each.sum_alone and each.fits for each in assigned):
             return None
-        if any(self._returns(node) for node in ast.walk(form.call) if node is not form.call):
-            return None  # that one is to be given its destination first
         target = statement.target
         if isinstance(target, ast.Attribute):
             return None
@@ -193,11 +234,9 @@ class Returning(Struct, frozen=True):
         begin = Edit(self.text.start(statement), self.text.start(form.call), "")
         return (begin, *self._destined(form, signature, fit, place))
 
-    def _returns(self, node: ast.AST) -> bool:
-        """Whether it is a call that returns its result no longer."""
-        name = self.text.name(node.func) if isinstance(node, ast.Call) else None
-        signature = None if name is None else lookup(name, self.to)
-        return signature is not None and signature.names[:1] == ("dst",)
+    def _indent(self) -> str:
+        assert self.lowered is not None
+        return self.lowered.indent
 
     # -- parts -------------------------------------------------------------------------------------
 
@@ -278,16 +317,6 @@ def _target(statement: ast.stmt, call: ast.Call) -> ast.Name | ast.Subscript | N
     elif isinstance(statement, (ast.AnnAssign, ast.AugAssign)):
         target = statement.target if statement.value is call else None
     return target if isinstance(target, (ast.Name, ast.Subscript)) else None
-
-
-def fresh(text: Text, name: str) -> str:
-    """A name that the file does not have."""
-    taken = {n.id for n in ast.walk(text.tree) if isinstance(n, ast.Name)}
-    taken |= {word for c in text.changes for e in c.edits for word in e.text.split()}
-    new, number = f"{name}_new", 2
-    while new in taken:
-        new, number = f"{name}_new{number}", number + 1
-    return new
 
 
 def stored_at(text: Text, statement: ast.stmt) -> Span:

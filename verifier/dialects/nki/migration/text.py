@@ -22,6 +22,12 @@ class Text:
     aliases: dict[str, str] = field(default_factory=dict)
     parents: dict[ast.AST, ast.AST] = field(default_factory=dict)
     places: dict[Span, ast.expr] = field(default_factory=dict)
+    #: what is written in a statement so far that is not a change yet
+    pending: list[Edit] = field(default_factory=list)
+    #: expressions that statements before theirs compute, and the names that stand for them
+    lowered: dict[ast.expr, str] = field(default_factory=dict)
+    #: names that were made up
+    made_up: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         _, aliases = imported(self.tree)
@@ -83,10 +89,11 @@ class Text:
         """The text of a node as it stands."""
         return self.between(self.start(node), self.end(node))
 
-    def rendered(self, node: ast.expr | ast.stmt) -> str:
-        """The text of a node with all that was found to change in it."""
+    def rendered(self, node: ast.expr | ast.stmt, more: Sequence[Edit] = ()) -> str:
+        """The text of a node with all that was found to change in it, and with ``more``."""
         start, end = self.start(node), self.end(node)
-        edits = {e for c in self.changes for e in c.edits if start <= e.start and e.end <= end}
+        every = [*(e for c in self.changes for e in c.edits), *self.pending, *more]
+        edits = dict.fromkeys(e for e in every if start <= e.start and e.end <= end)
         outer = [e for e in edits if not any(o is not e and o.holds(e) for o in edits)]
         parts: list[str] = []
         for edit in sorted(outer, key=lambda each: (each.start, each.end)):
@@ -101,6 +108,18 @@ class Text:
         return None if before.strip() else before
 
     # -- names -------------------------------------------------------------------------------------
+
+    def fresh(self, name: str) -> str:
+        """A name that the file does not have."""
+        if not self.made_up:
+            self.made_up |= {n.id for n in ast.walk(self.tree) if isinstance(n, ast.Name)}
+            self.made_up |= {n.arg for n in ast.walk(self.tree) if isinstance(n, ast.arg)}
+            self.made_up |= self.aliases.keys()
+        new, number = name, 2
+        while new in self.made_up:
+            new, number = f"{name}{number}", number + 1
+        self.made_up.add(new)
+        return new
 
     def dotted(self, node: ast.expr) -> str | None:
         """The imported name that an expression is (``numpy.add``), or None."""

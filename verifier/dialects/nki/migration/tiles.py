@@ -11,7 +11,7 @@ from msgspec import Struct
 from verifier.dialects.nki import isa
 from verifier.dialects.nki.migration.changes import CALL, MEANING, PYTHON, Change, Edit
 from verifier.dialects.nki.migration.forms import forms
-from verifier.dialects.nki.migration.returned import fresh, stored_at
+from verifier.dialects.nki.migration.returned import stored_at
 from verifier.dialects.nki.migration.text import Text
 from verifier.dialects.nki.migration.visits import Stored, Visit, Visits
 from verifier.dialects.nki.signatures import lookup
@@ -35,26 +35,35 @@ class Tiles(Struct, frozen=True):
     visits: Visits
     to: str
 
-    def operators(self) -> Iterator[Change]:
-        """``a + b`` and ``-a`` with tiles, and methods of tiles."""
-        nodes = [
-            n
-            for n in ast.walk(self.text.tree)
-            if isinstance(n, (ast.BinOp, ast.UnaryOp, ast.Compare, ast.Attribute))
+    def operators(self) -> list[ast.expr]:
+        """The expressions that compute with tiles by operators, or call methods of tiles."""
+        found: list[ast.expr] = []
+        for node in ast.walk(self.text.tree):
+            if isinstance(node, ast.Attribute) and node.attr in _GONE:
+                call = self.text.parents.get(node)
+                method = isinstance(call, ast.Call) and call.func is node
+                if self._is_tile(node.value):
+                    found.append(call if method and isinstance(call, ast.Call) else node)
+            elif isinstance(node, (ast.BinOp, ast.UnaryOp, ast.Compare)) and self._computed(node):
+                found.append(node)
+        return found
+
+    def operator(self, node: ast.expr) -> Change:
+        """One of them, when what is inside of it is written."""
+        if isinstance(node, (ast.BinOp, ast.UnaryOp, ast.Compare)):
+            return self._operator(node, self._computed(node))
+        method = node.func if isinstance(node, ast.Call) else node
+        assert isinstance(method, ast.Attribute)
+        return self._method(method)
+
+    def _computed(self, node: ast.expr) -> list[Visit]:
+        """What a run says of an operator."""
+        found = [
+            each
+            for each in self.visits.at(self.text.span(node))
+            if each.name.startswith("language.") and not each.text[:1].isalpha()
         ]
-        nodes.sort(key=lambda n: (self.text.end(n), tuple(-x for x in self.text.start(n))))
-        for node in nodes:
-            if isinstance(node, ast.Attribute):
-                if node.attr in _GONE and self._is_tile(node.value):
-                    yield self._method(node)
-                continue
-            found = [
-                each
-                for each in self.visits.at(self.text.span(node))
-                if each.name.startswith("language.") and not each.text[:1].isalpha()
-            ]
-            if found and not found[0].text.endswith("="):
-                yield self._operator(node, found)
+        return found if found and not found[0].text.endswith("=") else []
 
     def stores(self) -> Iterator[Change]:
         """``t[...] = value`` and ``t += value``, of values that no instruction returned."""
@@ -66,7 +75,8 @@ class Tiles(Struct, frozen=True):
             value = node.value
             name = self.text.name(value.func) if isinstance(value, ast.Call) else None
             signature = None if name is None else lookup(name, self.to)
-            if not found or (signature is not None and "dst" in signature.names[:1]):
+            returns = signature is not None and "dst" in signature.names[:1]
+            if not found or (returns and value not in self.text.lowered):
                 continue
             yield self._store(node, found, name)
 
@@ -227,7 +237,7 @@ class Tiles(Struct, frozen=True):
         isa_, language = self.text.module("isa"), self.text.module("language")
         if indent is None or isa_ is None or language is None:
             return ()
-        name = fresh(self.text, value.id)
+        name = self.text.fresh(f"{value.id}_new")
         made = f"{name} = {language}.ndarray({value.id}.shape, dtype={value.id}.dtype, "
         made += f"buffer={language}.sbuf)\n{indent}"
         made += f"{isa_}.tensor_copy(dst={name}, src={value.id})\n{indent}"
