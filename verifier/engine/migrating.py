@@ -76,6 +76,8 @@ def migrated(
     job = _Migration(request, project, module, since, comments, limit, errors)
     visits = Visits()
     for entry in kernels:
+        starts = (s for s in scanned.starts_of(entry) if s.path == str(module.path))
+        visits.launches |= {layer for start in starts for layer in start.layers}
         job.run(entry, visits)
     tree = ast.Module(body=list(module.syntax()), type_ignores=[])
     changes = migrations(str(module.path), module.lines, tree, since, request.migrate_to, visits)
@@ -168,6 +170,7 @@ class _Migration(Struct, frozen=True):
             run = interpreted(self.project, dialect, target, since, job, solver.decide, end, within)
             visits.hear(heard, [view for _, views, _ in run.trace.returns for view in views])
             with clock.until(Share.DECIDE):
+                visits.demands(run.trace.assumptions, solver.decide)
                 visits.add(run.trace.operations, target, _holds(run, solver))
         finally:
             solver.release()

@@ -14,7 +14,7 @@ from verifier.symbolic.expr import TRUE, Bool, Div, Expr, Extremum, Substitution
 from verifier.symbolic.instruction import AxisMap
 from verifier.symbolic.machine import Machine
 from verifier.symbolic.pretty import operand
-from verifier.symbolic.tensors import Axis, Bound, Held, Placed, View
+from verifier.symbolic.tensors import Axis, Bound, Held, Placed, Storage, View
 from verifier.symbolic.values import IndexMask, places
 
 
@@ -31,17 +31,21 @@ def is_one(size: Expr) -> bool:
 
 def whole(view: View) -> View:
     """The view of everything in the tensor that ``view`` is of, in the storage's own shape."""
-    storage = view.storage
+    return whole_of(view.storage, view.instance, view.span)
+
+
+def whole_of(storage: Storage, instance: tuple[Expr, ...], span: Span | None = None) -> View:
+    """The view of everything in a tensor."""
     axes = tuple(_own_axis(size) for size in storage.shape)
     return View(
         storage=storage,
-        instance=view.instance,
+        instance=instance,
         frame=storage.shape,
         frame_partition=storage.partition_axis,
         axes=axes,
         coords=tuple(axis.index for axis in axes),
         dtype=storage.dtype,
-        span=view.span,
+        span=span,
     )
 
 

@@ -18,6 +18,7 @@ from verifier.dialects.nki.migration.changes import Change, Edit, together
 from verifier.dialects.nki.migration.text import Text
 from verifier.dialects.nki.migration.tiles import Tiles
 from verifier.dialects.nki.migration.visits import Visits
+from verifier.dialects.nki.versions import newer
 
 __all__ = ["Change", "Edit", "Visits", "migrations"]
 
@@ -48,7 +49,9 @@ def migrations(
     computing = tiles if since == "beta1" and to != "beta1" else None
     steps.append(lambda: values.values(text, visits, to, returned, computing))
     if since == "beta1" and to != "beta1":
-        steps += [tiles.stores, tiles.sums, tiles.transfers]
+        steps += [tiles.stores, tiles.transfers]
+    if since != to and (since == "beta1" or newer(to, "0.6")):
+        steps.append(tiles.sums)
     for step in steps:
         for change in step():  # what comes later is written with it
             text.changes.append(change)

@@ -41,6 +41,19 @@ class Edit(Struct, frozen=True):
         return self.start <= other.start and other.end <= self.end
 
 
+def outermost(edits: Sequence[Edit]) -> list[Edit]:
+    """The edits that no other one holds; of those of one region the last, which has the others."""
+    return [
+        edit
+        for number, edit in enumerate(edits)
+        if not any(
+            other.holds(edit) and (later > number or not edit.holds(other))
+            for later, other in enumerate(edits)
+            if later != number
+        )
+    ]
+
+
 class Change(Struct, frozen=True):
     """One place that the later generation does not take as it is.
 
@@ -85,9 +98,8 @@ def together(changes: Sequence[Change]) -> list[Change]:
                 break
             group[of(owners[other][0])] = of(owners[edit][0])
     kept: dict[int, list[Edit]] = {}
-    for edit in ordered:
-        if not any(other is not edit and other.holds(edit) for other in ordered):
-            kept.setdefault(of(owners[edit][0]), []).append(edit)
+    for edit in outermost(ordered):
+        kept.setdefault(of(owners[edit][0]), []).append(edit)
     return [
         replace(change, edits=tuple(kept.get(of(number), ()))) if change.edits else change
         for number, change in enumerate(changes)

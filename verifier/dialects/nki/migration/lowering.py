@@ -174,6 +174,7 @@ class Lowered(Struct):
         before = "".join(f"{line}\n{self.indent}" for line in lines)
         start = self.text.start(self.statement)
         first = [Edit(start, start, before)] if before else []
+        self.text.leads.update(first)
         return (*self.lead, *first, *self.text.pending)
 
 

@@ -10,6 +10,7 @@ from verifier.dialects.nki.generation import jit_problem
 from verifier.dialects.nki.migration.calls import without
 from verifier.dialects.nki.migration.changes import CALL, PYTHON, Change, Edit, Weight
 from verifier.dialects.nki.migration.forms import Given, forms
+from verifier.dialects.nki.migration.grids import grids
 from verifier.dialects.nki.migration.text import Text
 from verifier.dialects.nki.migration.visits import Visits, key_of
 from verifier.dialects.nki.versions import newer
@@ -36,7 +37,7 @@ def constructs(text: Text, visits: Visits, since: str, to: str) -> Iterator[Chan
             yield from _fills(text, visits, since, to)
     if newer(to, "0.2"):
         yield from _dictionaries(text, device)
-        yield from _launches(text, kernels, to)
+        yield from grids(text, visits, {function.name for function in kernels}, since, to)
     if since == "beta1" and newer(to, "0.2"):
         yield from _directives(text, to)
         yield from _annotations(text)
@@ -394,35 +395,6 @@ def _dictionaries(text: Text, device: list[ast.FunctionDef]) -> Iterator[Change]
 def _may_be_text(key: ast.expr) -> bool:
     constant = isinstance(key, ast.Constant) and type(key.value) is not str
     return not constant and not isinstance(key, ast.Tuple)
-
-
-def _launches(text: Text, kernels: list[ast.FunctionDef], to: str) -> Iterator[Change]:
-    """Grids of several dimensions (NKI-M041), and any grid (NKI-M120)."""
-    known = {function.name for function in kernels}
-    for node in ast.walk(text.tree):
-        if not isinstance(node, ast.Subscript) or not isinstance(node.value, ast.Name):
-            continue
-        if node.value.id not in known or not isinstance(text.parents.get(node), ast.Call):
-            continue
-        several = isinstance(node.slice, ast.Tuple) and len(node.slice.elts) > 1
-        if several:
-            yield Change(
-                PYTHON,
-                text.span(node),
-                f"`{node.value.id}` is launched on a grid of several dimensions: since NKI 0.2 a "
-                "grid is the number of cores that share the kernel",
-                "warning",
-                ("NKI-M041",),
-                ("loop over the grid in the kernel",),
-            )
-        elif newer(to, "0.5"):
-            yield Change(
-                PYTHON,
-                text.span(node),
-                "launch grids are deprecated since NKI 0.5",
-                "note",
-                ("NKI-M041", "NKI-M120"),
-            )
 
 
 def _annotations(text: Text) -> Iterator[Change]:

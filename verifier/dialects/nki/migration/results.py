@@ -8,8 +8,10 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from verifier.dialects.nki.migration.forms import Form
+from verifier.dialects.nki.migration.recipes import Recipe
 from verifier.dialects.nki.migration.text import Text
-from verifier.dialects.nki.migration.visits import Recipe, Visits
+from verifier.dialects.nki.migration.unvisited import described
+from verifier.dialects.nki.migration.visits import Visits
 from verifier.hardware.memories import Buffer
 
 
@@ -32,6 +34,8 @@ def allocation(text: Text, visits: Visits, form: Form, bind: Bind) -> Allocation
     """
     recipes = {visit.recipe for visit in visits.at(text.span(form.call), form.name)}
     recipe = recipes.pop() if len(recipes) == 1 else None
+    if not recipes and recipe is None:
+        recipe = described(text, visits, form)
     if recipe is None:
         return None
     shape = _shape(text, form, recipe, bind)
@@ -46,11 +50,14 @@ def _shape(text: Text, form: Form, recipe: Recipe, bind: Bind) -> str | None:
     axes = [size for size in recipe.shape if not isinstance(size, int)]
     roles = {role for size in axes for role, _ in size} | {recipe.like} - {""}
     texts: dict[str, str] = {}
-    for role in sorted(roles):
-        argument = form.value(role)
-        if argument is None or not (_pure(text, argument) or bind(argument)):
-            return None
-        texts[role] = text.rendered(argument)
+    for given in form.given:  # in the order in which they are evaluated
+        role = given.parameter.name
+        if role in roles:
+            if not _pure(text, given.value) and not bind(given.value):
+                return None
+            texts[role] = text.rendered(given.value)
+    if roles != texts.keys():
+        return None
     if recipe.like:
         return f"{texts[recipe.like]}.shape"
     sizes = [

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from verifier.dialects.nki.generation import canonical, imported
-from verifier.dialects.nki.migration.changes import Change, Edit, Place
+from verifier.dialects.nki.migration.changes import Change, Edit, Place, outermost
 from verifier.source.ir import Span
 
 
@@ -28,6 +28,8 @@ class Text:
     lowered: dict[ast.expr, str] = field(default_factory=dict)
     #: names that were made up
     made_up: set[str] = field(default_factory=set)
+    #: what comes to stand before statements, and is no part of what they begin with
+    leads: set[Edit] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         _, aliases = imported(self.tree)
@@ -93,8 +95,9 @@ class Text:
         """The text of a node with all that was found to change in it, and with ``more``."""
         start, end = self.start(node), self.end(node)
         every = [*(e for c in self.changes for e in c.edits), *self.pending, *more]
+        every = [edit for edit in every if edit not in self.leads]
         edits = dict.fromkeys(e for e in every if start <= e.start and e.end <= end)
-        outer = [e for e in edits if not any(o is not e and o.holds(e) for o in edits)]
+        outer = outermost(list(edits))
         parts: list[str] = []
         for edit in sorted(outer, key=lambda each: (each.start, each.end)):
             parts += [self.between(start, edit.start), edit.text]
@@ -106,6 +109,19 @@ class Text:
         line, column = self.start(statement)
         before = self.lines[line - 1][:column]
         return None if before.strip() else before
+
+    def removed(self, statement: ast.stmt) -> tuple[Edit, ...]:
+        """A statement that goes, if it has lines of its own."""
+        (line, _), last = self.start(statement), self.end(statement)
+        behind = self.lines[last[0] - 1][last[1] :].strip()
+        if self.indent(statement) is None or (behind and not behind.startswith("#")):
+            return ()
+        parent = self.parents.get(statement)
+        bodies = [getattr(parent, each, []) for each in ("body", "orelse", "finalbody")]
+        body = next((each for each in bodies if statement in each), [])
+        if len(body) == 1:
+            return (Edit(self.start(statement), last, "pass"),)
+        return (Edit((line, 0), (last[0] + 1, 0), ""),)
 
     # -- names -------------------------------------------------------------------------------------
 

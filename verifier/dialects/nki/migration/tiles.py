@@ -81,18 +81,21 @@ class Tiles(Struct, frozen=True):
             yield self._store(node, found, name)
 
     def sums(self) -> Iterator[Change]:
-        """``nl.zeros`` in PSUM that matmuls add to, which is undefined since (NKI-M136)."""
+        """Zeros in PSUM that matmuls add to, which is undefined since (NKI-M136)."""
         for node in ast.walk(self.text.tree):
-            if not isinstance(node, ast.Call) or self.text.name(node.func) != "language.zeros":
-                continue
-            found = self.visits.at(self.text.span(node), "language.zeros")
+            found = self._cleared(node)
             if not found or not all(each.summed for each in found):
                 continue
-            module = self.text.module("language")
-            start, end = self.text.start(node.func), self.text.end(node.func)
-            always = all(each.always for each in found)  # else they are the result of no product
-            help_ = "" if always else ", and see to it that the loop runs once at least"
-            fixed = module is not None and always and not self._left(found)
+            assert isinstance(node, (ast.Call, ast.Assign))
+            always = all(each.always for each in found)  # else zeros are what is left somewhere
+            edits = self._uncleared(node) if always and not self._left(found) else ()
+            made = found[0].name in ("language.zeros", "language.full")
+            what = (
+                f"write `{self.text.module('language') or 'nl'}.ndarray`" if made else "remove it"
+            )
+            if not always:
+                what += ", and see to it that products are written to all of it: that the loop runs"
+                what += " once at least, over all parts"
             yield Change(
                 PYTHON,
                 self.text.span(node),
@@ -101,10 +104,33 @@ class Tiles(Struct, frozen=True):
                 "overwrites what is there",
                 "warning",
                 ("NKI-M016", "NKI-M136", "NKI-MMU26"),
-                (f"write `{module or 'nl'}.ndarray`{help_}",),
-                f"write `{module}.ndarray`" if fixed else "",
-                (Edit(start, end, f"{module}.ndarray"),) if fixed else (),
+                (what,),
+                what if edits else "",
+                edits,
             )
+
+    def _cleared(self, node: ast.AST) -> list[Visit]:
+        """What clears a tile, if all that is known of a place does."""
+        if isinstance(node, ast.Assign):
+            return self.visits.at(stored_at(self.text, node), "language.fill")
+        name = self.text.name(node.func) if isinstance(node, ast.Call) else None
+        if name not in ("language.zeros", "language.full", "isa.memset"):
+            return []
+        assert isinstance(node, ast.Call)
+        return self.visits.at(self.text.span(node), name)
+
+    def _uncleared(self, node: ast.Call | ast.Assign) -> tuple[Edit, ...]:
+        """The tile as it is made, or no statement that clears it."""
+        module = self.text.module("language")
+        name = self.text.name(node.func) if isinstance(node, ast.Call) else None
+        if isinstance(node, ast.Call) and name == "language.zeros" and module is not None:
+            return (
+                Edit(self.text.start(node.func), self.text.end(node.func), f"{module}.ndarray"),
+            )
+        statement = node if isinstance(node, ast.Assign) else self.text.parents.get(node)
+        if isinstance(statement, (ast.Assign, ast.Expr)) and name != "language.full":
+            return self.text.removed(statement)
+        return ()
 
     def _left(self, found: list[Visit]) -> bool:
         """Whether a product stays as it is written: what it adds to needs its zeros then."""
@@ -231,16 +257,20 @@ class Tiles(Struct, frozen=True):
         value = next((k.value for k in node.keywords if k.arg == "value"), None)
         if value is None and len(node.args) > 1:
             value = node.args[1]
-        if not isinstance(statement, ast.Expr) or not isinstance(value, ast.Name):
+        if not isinstance(statement, ast.Expr) or value is None:
             return ()
+        whole = value.value if isinstance(value, ast.Subscript) else value
         indent = self.text.indent(statement)
         isa_, language = self.text.module("isa"), self.text.module("language")
+        if not (isinstance(whole, ast.Name) or value in self.text.lowered):
+            return ()
         if indent is None or isa_ is None or language is None:
             return ()
-        name = self.text.fresh(f"{value.id}_new")
-        made = f"{name} = {language}.ndarray({value.id}.shape, dtype={value.id}.dtype, "
+        tile, part = self.text.rendered(whole), self.text.rendered(value)
+        name = self.text.fresh(f"{tile}_new")
+        made = f"{name} = {language}.ndarray({part}.shape, dtype={tile}.dtype, "
         made += f"buffer={language}.sbuf)\n{indent}"
-        made += f"{isa_}.tensor_copy(dst={name}, src={value.id})\n{indent}"
+        made += f"{isa_}.tensor_copy(dst={name}, src={part})\n{indent}"
         start = self.text.start(statement)
         return (
             Edit(start, start, made),

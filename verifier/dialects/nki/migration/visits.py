@@ -1,53 +1,38 @@
-"""What runs of the kernels of a file know of its calls, and of what they returned.
-
-The description of an instruction says what it returns: its ``result`` is asked once more, with a
-symbol for each size of the operands: what it answers is in terms of the arguments.
-"""
+"""What runs of the kernels of a file know of its calls, and of what they returned."""
 
 from __future__ import annotations
 
-import itertools
+import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Final
 
 from msgspec import Struct, field
-from msgspec.structs import replace
 
 from verifier.dialects.nki.heard import Heard
-from verifier.dialects.nki.results import Shaped
+from verifier.dialects.nki.migration.recipes import Asked, Reading, Recipe
 from verifier.hardware import dtypes as dt
 from verifier.hardware.memories import Buffer
-from verifier.hardware.targets import Target
+from verifier.hardware.targets import TARGETS, Target
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
-from verifier.symbolic.instruction import Made
-from verifier.symbolic.tensors import DType, Operand, View
-from verifier.symbolic.trace import Operation
+from verifier.symbolic.regions import coverage, point
+from verifier.symbolic.tensors import DType, View
+from verifier.symbolic.trace import Assumption, Operation
 from verifier.symbolic.values import Enumerator
 from verifier.symbolic.views.common import product
 
 #: the place of something in a file: path, first and last line and column
 Key = tuple[str, int, int, int, int]
-#: a size: a number, or that of an axis of an argument, or the product of several
-Size = int | tuple[tuple[str, int], ...]
 #: whether a condition holds whenever an operation is come by
 Holds = Callable[[Bool, Operation], bool]
 
 
-class Recipe(Struct, frozen=True):
-    """What a call returned, in terms of its arguments.
+#: whether some conditions imply another one
+Decide = Callable[[tuple[Bool, ...], Bool], "bool | None"]
 
-    ``shape``: sizes of axes, a number for none; ``like``: the argument that it has the whole shape
-    of; ``asked``: whether an argument is its shape; ``dtype``: the argument that it has the dtype
-    of, or ``named``: the dtype.
-    """
-
-    shape: tuple[Size, ...]
-    like: str
-    dtype: str
-    named: str
-    buffer: Buffer
-    asked: bool = False
+#: the sizes of a grid: of its axes, and how many these are
+_SIZES: Final = ("num_programs(", "program_ndim(")
 
 
 class Stored(Struct, frozen=True):
@@ -120,8 +105,37 @@ class Visits(Struct):
     given: dict[Key, list[object]] = field(default_factory=dict)
     #: the conditions of loops that go on while a register says so
     loops: dict[Key, Span] = field(default_factory=dict)
+    #: how many axes each argument has that is a tensor
+    ranks: dict[Key, set[int]] = field(default_factory=dict)
     #: what says that a result is in private memory
     private: set[Span] = field(default_factory=set)
+    #: what the kernels are run for, if one is
+    target: Target | None = None
+    #: what is made of kernels before they are called
+    launches: set[ast.expr] = field(default_factory=set)
+    #: where a kernel asks for more programs than there are cores
+    grids: set[Span] = field(default_factory=set)
+
+    @property
+    def cores(self) -> int:
+        """On so many a kernel is launched at most."""
+        known = TARGETS.values() if self.target is None else (self.target,)
+        return max(target.lnc_max for target in known)
+
+    def demands(self, assumptions: Iterable[Assumption], decide: Decide) -> None:
+        """What a kernel asks for, as far as it is about the grid."""
+        for assumption in assumptions:
+            sizes = [s for s in assumption.condition.free() if s.name.startswith(_SIZES)]
+            wanted = assumption.span is not None and [
+                size
+                for size in sizes
+                if decide((assumption.condition,), E.lt(self._least(size), E.from_atom(size)))
+            ]
+            if wanted and assumption.span is not None:
+                self.grids.add(assumption.span)
+
+    def _least(self, size: E.Sym) -> Expr:
+        return E.const(1 if size.name.startswith(_SIZES[1]) else self.cores)
 
     def hear(self, heard: Heard, returns: Iterable[View]) -> None:
         """What a run has come by, and what it returned."""
@@ -161,6 +175,7 @@ class Visits(Struct):
 
     def add(self, operations: Sequence[Operation], target: Target, holds: Holds) -> None:
         """The operations of one run, while its terms are good."""
+        self.target = target
         writers: dict[int, list[Operation]] = {}
         for operation in operations:
             for _, view in operation.writes:
@@ -171,6 +186,7 @@ class Visits(Struct):
             for operand in operation.operands.values():
                 if operand.view is not None and operand.given:
                     self.tensors.add(key_of(operand.span))
+                    self.ranks.setdefault(key_of(operand.span), set()).add(operand.view.rank)
 
     def at(self, span: Span, *names: str) -> list[Visit]:
         """The operations at a place, all or those of some names."""
@@ -218,9 +234,9 @@ class _Visitor(Struct, frozen=True):
                 if operand.view is not None and operand.view.indices
             ),
             {role: view.buffer for role, view in views.items()},
-            operation.name == "language.zeros" and self.summed(),
-            operation.name == "language.zeros" and self.summed(always=True),
-            self.others() if operation.name == "language.zeros" else (),
+            self.summed(),
+            self.always(),
+            self.others() if _clears(operation) else (),
             self.integers(),
             operation.name == "language.load" and self.column(),
             operation.name == "isa.tensor_reduce" and self.of_last(),
@@ -278,10 +294,11 @@ class _Visitor(Struct, frozen=True):
         )
 
     def _sum_alone(self, tile: View) -> bool:
+        """Whether nothing but zeros and products of matrices is ever written to a tile in PSUM."""
         if tile.buffer is not Buffer.PSUM:
             return False
         for writer in self.writers.get(id(tile.storage), ()):
-            if writer.name in ("language.zeros", "isa.nc_matmul"):
+            if writer.name == "isa.nc_matmul" or _clears(writer):
                 continue
             value = writer.view("value")
             made = [] if value is None else self.writers.get(id(value.storage), [])
@@ -306,137 +323,72 @@ class _Visitor(Struct, frozen=True):
         found = [] if tile is None else self.writers.get(id(tile.storage), [])
         return tuple(each.span for each in found if each is not self.operation)
 
-    def summed(self, *, always: bool = False) -> bool:
-        """Whether a matmul adds to all of a tile in PSUM; in every run that makes it, if asked."""
+    def summed(self) -> bool:
+        """Whether it clears a tile in PSUM that products of matrices are added to after it."""
+        tile = self.operation.view("dst")
+        return tile is not None and _clears(self.operation) and bool(self._products(tile))
+
+    def always(self) -> bool:
+        """Whether such products are added to all that it clears, in every run that comes by it, and
+        nothing else is written there."""
         zeros = self.operation
         tile = zeros.view("dst")
-        if tile is None or not self._sum_alone(tile):
+        if tile is None or not _clears(zeros) or not self._sum_alone(tile):
             return False
         around = {loop.symbol for loop in zeros.loops}
-        for writer in self.writers.get(id(tile.storage), ()):
-            target = writer.view("dst")
-            if writer is zeros or target is None or writer.order < zeros.order:
-                continue
+        at, inside_of = point(tile.frame)
+        mine, _ = coverage(tile, at, (), ())
+        covered: list[Bool] = []
+        for writer in self._products(tile):
+            view = writer.view("dst")
+            assert view is not None
             more = [loop for loop in writer.loops if loop.symbol not in around]
             inside = {loop.within for loop in more}
             path = [test for test in writer.path if test not in zeros.path and test not in inside]
-            turns = not always or all(self.holds(E.le(1, loop.trips), zeros) for loop in more)
-            whole = self.holds(E.eq(target.elements, tile.elements), zeros)
-            if turns and whole and not path:
-                return True
-        return False
+            if path or view.frame != tile.frame:
+                continue
+            formula, _ = coverage(view, at, more, ())
+            covered.append(formula)
+        return self.holds(E.or_(E.not_(inside_of), E.not_(mine), *covered), zeros)
+
+    def _products(self, tile: View) -> list[Operation]:
+        """The products that are added to a tile in PSUM after the operation."""
+        if tile.buffer is not Buffer.PSUM:
+            return []
+        found: list[Operation] = []
+        for writer in self.writers.get(id(tile.storage), ()):
+            value = writer.view("value")
+            made = [writer] if value is None else self.writers.get(id(value.storage), [])
+            product = bool(made) and all(each.name == "isa.nc_matmul" for each in made)
+            if product and writer.order > self.operation.order and writer.view("dst") is not None:
+                found.append(writer)
+        return found
 
     # -- what was returned -------------------------------------------------------------------------
 
     def recipe(self) -> Recipe | None:
-        """Symbols for sizes that differ wherever they may, else for those that are equal here."""
-        return self._recipe(merge=False) or self._recipe(merge=True)
-
-    def _recipe(self, *, merge: bool) -> Recipe | None:
-        instruction = self.operation.instruction
-        if instruction is None or instruction.result is None:
+        operation = self.operation
+        if operation.instruction is None:
             return None
-        sizes: dict[Expr, Size] = {}
-        dtypes: dict[Expr, str] = {}
-        operands: dict[str, Operand] = {}
-        shapes: dict[str, tuple[Expr, ...]] = {}
-        merged: dict[Expr, Expr] = {}
-        for role, operand in self.operation.operands.items():
-            view = operand.view
-            if role in ("dst", "dtype"):
-                continue
-            if view is not None:
-                own = tuple(self._symbol(role, k, size, merged, merge) for k, size in _axes(view))
-                shapes[role] = own
-                for axis, size in enumerate(own):
-                    sizes.setdefault(size, ((role, axis),))
-                fresh = E.symbol(f"type of the argument {role}", 0)
-                code = merged.setdefault(view.dtype.code, fresh)
-                dtypes.setdefault(code, role)
-                axes = [replace(a, size=s) for a, s in zip(view.axes, own, strict=True)]
-                view = replace(view, axes=tuple(axes), dtype=DType(code))
-                operand = replace(operand, value=view)
-            operands[role] = operand
-        reader = _Reader(self.operation.api, self.target)
-        made = instruction.result.of(reader, operands, self.operation.span)
-        if made is None:
-            return None
-        if isinstance(instruction.result, Shaped):
-            return Recipe((), "", "", made.dtype.name or "", made.buffer, asked=True)
-        return self._told(made, sizes, dtypes, shapes)
-
-    def _symbol(
-        self, role: str, axis: int, size: Expr, merged: dict[Expr, Expr], merge: bool
-    ) -> Expr:
-        if size.is_const and size.const == 1:
-            return size
-        fresh = E.symbol(f"size {axis} of the argument {role}", 1)
-        if merge or not size.is_const:
-            return merged.setdefault(size, fresh)
-        return fresh
-
-    def _told(
-        self,
-        made: Made,
-        sizes: Mapping[Expr, Size],
-        dtypes: Mapping[Expr, str],
-        shapes: Mapping[str, tuple[Expr, ...]],
-    ) -> Recipe | None:
-        known = dict(sizes)
-        for role, own in shapes.items():
-            for first, last in itertools.combinations(range(1, len(own) + 1), 2):
-                total = E.const(1)
-                for size in own[first:last]:
-                    total = total * size
-                known.setdefault(total, tuple((role, k) for k in range(first, last)))
-        plain = (o.value for o in self.operation.operands.values() if o.given and o.view is None)
-        numbers = [value for value in plain if not isinstance(value, Enumerator)]
-        shape: list[Size] = []
-        for size in made.shape:
-            if size in known:
-                shape.append(known[size])
-            elif size.is_const and (size.const == 1 or not numbers):  # the instruction's own
-                shape.append(size.const)
-            else:
-                return None
-        result = self.operation.view("dst")
-        like = next((role for role, own in shapes.items() if own == made.shape), "")
-        dtype = dtypes.get(made.dtype.code, "")
-        named = made.dtype.name or ("" if result is None else result.dtype.name) or ""
-        if result is not None and result.buffer is not made.buffer:
-            return None
-        return Recipe(tuple(shape), like, dtype, "" if dtype else named, made.buffer)
+        reader = Reading(operation.api, self.target)
+        result = operation.view("dst")
+        asked = Asked(operation.instruction, operation.operands, reader, operation.span, result)
+        return asked.recipe(self._same)
 
 
-def _axes(view: View) -> Iterator[tuple[int, Expr]]:
-    yield from enumerate(view.shape)
+def _clears(operation: Operation) -> bool:
+    """Whether an operation writes zeros, and nothing else."""
+    if operation.name == "language.zeros":
+        return True
+    filling = ("language.full", "language.fill", "isa.memset")
+    return operation.name in filling and any(
+        (isinstance(value, Expr) and value.is_const and value.const == 0)
+        or (isinstance(value, (int, float)) and not isinstance(value, bool) and value == 0)
+        for role in ("value", "fill_value")
+        if (operand := operation.operands.get(role)) is not None
+        for value in (operand.value,)
+    )
 
 
 def _extents(view: View) -> list[Expr]:
     return [size for size in view.shape if not (size.is_const and size.const == 1)]
-
-
-class _Reader(Struct, frozen=True):
-    """:class:`verifier.symbolic.instruction.Reader` over values that have been read before."""
-
-    api: str
-    target: Target
-
-    def decide(self, condition: Bool) -> bool | None:
-        return {E.TRUE: True, E.FALSE: False}.get(condition)
-
-    def as_int(self, value: object, span: Span) -> Expr | None:
-        if isinstance(value, Expr):
-            return value
-        return E.const(value) if type(value) is int else None
-
-    def as_bool(self, value: object, span: Span) -> Bool | None:
-        if isinstance(value, bool):
-            return E.truth(value)
-        return value if isinstance(value, Bool) else None
-
-    def as_items(self, value: object, span: Span) -> tuple[object, ...] | None:
-        return value if isinstance(value, tuple) else None
-
-    def as_dtype(self, value: object, span: Span) -> DType | None:
-        return value if isinstance(value, DType) else None
