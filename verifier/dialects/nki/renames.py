@@ -9,6 +9,7 @@ from verifier.dialects.nki.signatures import lookup
 
 #: parameters under all their names, of functions without a description (NKI-M036, NKI-M058)
 _PARAMETERS: Final[dict[str, tuple[frozenset[str], ...]]] = {
+    "jit": (frozenset({"func", "fn"}),),
     "isa.register_move": (frozenset({"imm", "src"}),),
     "language.device_print": (
         frozenset({"prefix", "print_prefix"}),

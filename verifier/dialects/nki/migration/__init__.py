@@ -36,6 +36,7 @@ def migrations(
         lambda: names.imports(text, to),
         lambda: names.removed(text, to),
         lambda: ranges.indices(text, to),
+        lambda: names.imported(text, to),
         lambda: names.foreign(text, visits, to),
         lambda: names.keywords(text, to),
         lambda: python.constructs(text, visits, since, to),

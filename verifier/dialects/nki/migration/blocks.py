@@ -45,6 +45,8 @@ def _edits(text: Text, call: ast.Call) -> tuple[Edit, ...]:
     shape = text.parents.get(call)
     if not isinstance(shape, (ast.Tuple, ast.List)):
         return ()
+    if shape.elts[0] is call and isinstance(text.parents.get(shape), ast.Assign):
+        return _plain(text, call)  # a shape under a name
     maker = text.parents.get(shape)
     if isinstance(maker, ast.keyword) and maker.arg == "shape":
         maker = text.parents.get(maker)
@@ -55,17 +57,22 @@ def _edits(text: Text, call: ast.Call) -> tuple[Edit, ...]:
         return ()
     position = shape.elts.index(call)
     if position == 0:
-        size = call.args[0]
-        before = text.between(text.start(call), text.start(size))
-        after = text.between(text.end(size), text.end(call))
-        if before.count("(") != 1 or "\n" in before + after or "#" in before + after:
-            return ()
-        return (
-            Edit(text.start(call), text.start(size), ""),
-            Edit(text.end(size), text.end(call), ""),
-        )
+        return _plain(text, call)
     assert isinstance(maker, ast.Call)
     return _folded(text, maker, shape.elts, position)
+
+
+def _plain(text: Text, call: ast.Call) -> tuple[Edit, ...]:
+    """The size alone."""
+    size = call.args[0]
+    before = text.between(text.start(call), text.start(size))
+    after = text.between(text.end(size), text.end(call))
+    if before.count("(") != 1 or "\n" in before + after or "#" in before + after:
+        return ()
+    return (
+        Edit(text.start(call), text.start(size), ""),
+        Edit(text.end(size), text.end(call), ""),
+    )
 
 
 def _folded(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Final
 
 from verifier.dialects.nki import names
@@ -138,6 +138,7 @@ def removed(text: Text, to: str) -> Iterator[Change]:
             continue
         if problem is not None:
             _, since, facts, instead = problem
+            title, edits = _replaced(text, node, name, to)
             yield Change(
                 NAME,
                 text.span(node),
@@ -145,12 +146,36 @@ def removed(text: Text, to: str) -> Iterator[Change]:
                 "warning",
                 facts,
                 (instead,) if instead else (),
+                title,
+                edits,
             )
             continue
         later = deprecation(name, to)
         if later is not None:
             yield _deprecated(text, node, name, later[0], later[1])
-    yield from _imported(text, to)
+
+
+def _replaced(text: Text, node: ast.expr, name: str, to: str) -> tuple[str, tuple[Edit, ...]]:
+    """What is written instead where that says the same."""
+    parent = text.parents.get(node)
+    call = parent if isinstance(parent, ast.Call) and parent.func is node else None
+    if name == "simulate_kernel" and newer(to, "0.3") and call is not None and call.args:
+        kernel, *given = call.args
+        rest: list[ast.expr | ast.keyword] = [*given, *call.keywords]
+        owner, _, _ = text.written(node).rpartition(".")
+        if owner and isinstance(kernel, ast.Name):
+            behind = text.start(rest[0]) if rest else text.end(kernel)
+            edits = (
+                Edit(text.start(node), text.end(node), f"{owner}.simulate"),
+                Edit(text.end(kernel), behind, ")("),
+            )
+            return f"write `{owner}.simulate({kernel.id})(...)`", edits
+    function = parent if isinstance(parent, ast.FunctionDef) else None
+    if name == "trace" and function is not None and node in function.decorator_list:
+        line, end = text.start(node)[0], text.end(node)
+        if not text.lines[line - 1][end[1] :].strip():
+            return "remove the decorator", (Edit((line, 0), (line + 1, 0), ""),)
+    return "", ()
 
 
 def _gone(name: str, to: str) -> tuple[str, str, tuple[str, ...], str] | None:
@@ -185,7 +210,7 @@ _INSTEAD: Final = {
 }
 
 
-def _imported(text: Text, to: str) -> Iterator[Change]:
+def imported(text: Text, to: str) -> Iterator[Change]:
     """Names that are imported one by one and gone."""
     for node in ast.walk(text.tree):
         if not isinstance(node, ast.ImportFrom) or node.module is None or node.level:
@@ -198,8 +223,8 @@ def _imported(text: Text, to: str) -> Iterator[Change]:
                 continue
             _, since, facts, instead = problem
             edits: tuple[Edit, ...] = ()
-            if problem[0] == "language.par_dim":  # its uses go with the shapes
-                edits = _without(text, node, alias)
+            if problem[0] == "language.par_dim" or _all_written(text, local):
+                edits = _without(text, node, alias)  # its uses go with the shapes, and the indices
             yield Change(
                 NAME,
                 text.span(alias),
@@ -210,6 +235,14 @@ def _imported(text: Text, to: str) -> Iterator[Change]:
                 f"do not import `{alias.name}`" if edits else "",
                 edits,
             )
+
+
+def _all_written(text: Text, local: str) -> bool:
+    """Whether nothing is left of a name when all that was found is written."""
+    every = (n for n in ast.walk(text.tree) if isinstance(n, ast.Name) and n.id == local)
+    edits = [edit for change in text.changes for edit in change.edits]
+    uses = [Edit(text.start(n), text.end(n), "") for n in every]
+    return bool(uses) and all(any(e.holds(use) for e in edits) for use in uses)
 
 
 def _without(text: Text, node: ast.ImportFrom, alias: ast.alias) -> tuple[Edit, ...]:
@@ -322,9 +355,44 @@ def foreign(text: Text, visits: Visits, to: str) -> Iterator[Change]:
             if own is not None:
                 told.add(text.span(keyword.value))
                 yield _foreign(text, text.span(keyword.value), own, keyword.value)
-    for span, own in visits.foreign():  # under other names
-        if span.path == text.path and span not in told:
-            yield _foreign(text, span, _operator(own) or own)
+    others = [(s, _operator(own) or own) for s, own in visits.foreign() if s.path == text.path]
+    others = [(span, own) for span, own in others if span not in told]
+    named = _mentions(text, {own for _, own in others})
+    for own, nodes in named.items():
+        for node in nodes:
+            yield _foreign(text, text.span(node), own, node)
+    for span, own in others:  # what is named elsewhere
+        if own not in named:
+            yield _foreign(text, span, own)
+
+
+def _mentions(text: Text, wanted: Collection[str]) -> dict[str, list[ast.expr]]:
+    """Where operators that kernels are given under other names are named themselves."""
+    found: dict[str, list[ast.expr]] = {}
+    for node in ast.walk(text.tree):
+        parent = text.parents.get(node)
+        if not isinstance(node, (ast.Attribute, ast.Name)) or isinstance(parent, ast.Attribute):
+            continue
+        if isinstance(parent, ast.Call) and (
+            parent.func is node or text.name(parent.func) is not None
+        ):
+            continue
+        dotted = text.dotted(node)
+        own = None if dotted is None else _own(dotted, None)
+        function = text.function(node)
+        on_host = function is not None and not any(
+            isinstance(part, (ast.Attribute, ast.Name)) and text.name(part) is not None
+            for part in ast.walk(function)
+        )
+        if own in wanted and own is not None and not on_host:
+            found.setdefault(own, []).append(node)
+            beside = parent if isinstance(parent, (ast.Dict, ast.List, ast.Tuple)) else None
+            for other in () if beside is None else ast.iter_child_nodes(beside):
+                dotted = text.dotted(other) if isinstance(other, ast.expr) else None
+                new = None if dotted is None else _own(dotted, None)
+                if new is not None and isinstance(other, ast.expr):
+                    found.setdefault(new, []).append(other)
+    return {own: list(dict.fromkeys(nodes)) for own, nodes in found.items()}
 
 
 def _foreign(text: Text, span: Span, own: str, value: ast.expr | None = None) -> Change:
@@ -333,10 +401,13 @@ def _foreign(text: Text, span: Span, own: str, value: ast.expr | None = None) ->
     new = f"{module}.{own}" if module else ""
     edit = bool(new) and value is not None
     written = text.between((span.line, span.column), (span.end_line, span.end_column))
+    if value is None:
+        written = f"numpy.{own}"
     return Change(
         NAME,
         span,
-        f"`{written}` is no {'dtype' if own in DTYPES else 'operator'} of NKI since NKI 0.2",
+        f"`{written}` is no {'dtype' if own in DTYPES else 'operator'} of NKI since NKI 0.2"
+        + ("" if value is not None else ", and is given here"),
         "warning",
         ("NKI-M020",),
         (f"write `{new or 'nki.language.' + own}`",),

@@ -23,6 +23,8 @@ _TWICE = (
     *(ast.Name, ast.Attribute, ast.Constant, ast.BinOp, ast.UnaryOp, ast.Subscript, ast.Call),
     *(ast.operator, ast.unaryop, ast.expr_context),
 )
+#: the members of a grid, by axis
+_MEMBERS = "pxyz"
 _CALLED_TWICE = ("language.program_id", "language.num_programs")
 
 
@@ -81,6 +83,8 @@ class _Arrays:
         self.text = text
         self.scope = scope
         self.named: dict[str, _Array] = {}
+        #: arrays that are members of one thing: `i.p`, `i.x`
+        self.grids: dict[str, list[_Array]] = {}
         self.statements: dict[str, ast.stmt] = {}
         self.group_of: dict[ast.expr, _Group] = {}
         for statement in ast.walk(scope):
@@ -89,6 +93,10 @@ class _Arrays:
 
     def _define(self, statement: ast.Assign, target: ast.expr) -> None:
         if isinstance(target, ast.Name):
+            several = self._grid(statement.value, None)
+            if several and self._once(target.id) and all(map(self._stable, several)):
+                self.grids[target.id] = several
+                self.statements[target.id] = statement
             found = self._sum(statement.value)
             if found is not None and self._once(target.id) and self._stable(found):
                 self.named[target.id] = found
@@ -131,6 +139,10 @@ class _Arrays:
         """``nl.arange(...)[:, None]``, or the name of such an array."""
         if isinstance(node, ast.Name):
             return self.named.get(node.id)
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            several = self.grids.get(node.value.id, [])
+            axis = _MEMBERS.find(node.attr) if len(node.attr) == 1 else -1
+            return several[axis] if 0 <= axis < len(several) else None
         axis, axes = 0, 1
         if isinstance(node, ast.Subscript):
             items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
@@ -150,7 +162,7 @@ class _Arrays:
         start = node.args[0] if len(node.args) == 2 else None
         return _Array(node.func, start, node.args[-1], axis, axes)
 
-    def _grid(self, node: ast.expr, count: int) -> list[_Array]:
+    def _grid(self, node: ast.expr, count: int | None) -> list[_Array]:
         """``nl.mgrid[0:3, 0:4]``"""
         if not isinstance(node, ast.Subscript) or self.text.name(node.value) != _NAMES[1]:
             return []
@@ -160,7 +172,8 @@ class _Arrays:
             for axis, item in enumerate(items)
             if isinstance(item, ast.Slice) and item.upper is not None and item.step is None
         ]
-        return found if len(found) == len(items) == count else []
+        wanted = len(items) if count is None else count
+        return found if len(found) == len(items) == wanted else []
 
     def _sum(self, node: ast.expr) -> _Array | None:
         """An array, or the sum of one and a number."""
@@ -184,10 +197,15 @@ class _Arrays:
             for n in ast.walk(node)
             if isinstance(n, ast.Name) and n.id in self.named
         ]
+        found += [
+            self.grids[n.id][0].node
+            for n in ast.walk(node)
+            if isinstance(n, ast.Name) and n.id in self.grids
+        ]
         return found + [
             n
             for n in ast.walk(node)
-            if isinstance(n, ast.Attribute) and self.text.name(n) in _NAMES
+            if isinstance(n, (ast.Attribute, ast.Name)) and self.text.name(n) in _NAMES
         ]
 
     def _twice(self, node: ast.expr) -> bool:
@@ -204,7 +222,8 @@ class _Arrays:
         held: set[ast.AST] = set()
         for name, statement in self.statements.items():
             held |= set(ast.walk(statement))
-            group = self._joined([self.named[name].node])
+            own = self.named[name] if name in self.named else self.grids[name][0]
+            group = self._joined([own.node])
             edit = self._removed(statement)
             group.stays |= edit is None
             group.edits += [] if edit is None or edit in group.edits else [edit]

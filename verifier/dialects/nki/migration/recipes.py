@@ -24,8 +24,8 @@ from verifier.symbolic.values import Enumerator
 
 #: a size: a number, or that of an axis of an argument, or the product of several
 Size = int | tuple[tuple[str, int], ...]
-#: whether two element types are one
-Same = Callable[[DType, DType], bool]
+#: whether two sizes, or the codes of two element types, are certainly equal
+Same = Callable[[Expr, Expr], bool]
 
 
 class Recipe(Struct, frozen=True):
@@ -59,7 +59,7 @@ class Asked(Struct, frozen=True):
         return self._recipe(None) or self._recipe(same)
 
     def _recipe(self, same: Same | None) -> Recipe | None:
-        instruction, merge = self.instruction, same is not None
+        instruction = self.instruction
         if instruction.result is None:
             return None
         sizes: dict[Expr, Size] = {}
@@ -67,20 +67,19 @@ class Asked(Struct, frozen=True):
         operands: dict[str, Operand] = {}
         shapes: dict[str, tuple[Expr, ...]] = {}
         merged: dict[Expr, Expr] = {}
-        types: list[DType] = []
+        types: dict[Expr, Expr] = {}
         for role, operand in self.operands.items():
             view = operand.view
             if role in ("dst", "dtype"):
                 continue
             if view is not None:
-                own = tuple(self._symbol(role, k, size, merged, merge) for k, size in _axes(view))
+                own = tuple(self._symbol(role, k, size, merged, same) for k, size in _axes(view))
                 shapes[role] = own
                 for axis, size in enumerate(own):
                     sizes.setdefault(size, ((role, axis),))
-                first = next((t for t in types if same is not None and same(t, view.dtype)), None)
-                types.append(view.dtype)
-                code = view.dtype.code if first is None else first.code
-                code = merged.setdefault(code, E.symbol(f"type of the argument {role}", 0))
+                code = _once(
+                    view.dtype.code, E.symbol(f"type of the argument {role}", 0), types, same
+                )
                 dtypes.setdefault(code, role)
                 axes = [replace(a, size=s) for a, s in zip(view.axes, own, strict=True)]
                 view = replace(view, axes=tuple(axes), dtype=DType(code))
@@ -94,14 +93,14 @@ class Asked(Struct, frozen=True):
         return self._told(made, sizes, dtypes, shapes)
 
     def _symbol(
-        self, role: str, axis: int, size: Expr, merged: dict[Expr, Expr], merge: bool
+        self, role: str, axis: int, size: Expr, merged: dict[Expr, Expr], same: Same | None
     ) -> Expr:
         if size.is_const and size.const == 1:
             return size
         fresh = E.symbol(f"size {axis} of the argument {role}", 1)
-        if merge or not size.is_const:
-            return merged.setdefault(size, fresh)
-        return fresh
+        if same is None and size.is_const:
+            return fresh
+        return _once(size, fresh, merged, same)
 
     def _told(
         self,
@@ -136,6 +135,15 @@ class Asked(Struct, frozen=True):
         if result is not None and result.buffer is not made.buffer:
             return None
         return Recipe(tuple(shape), like, dtype, "" if dtype else named, made.buffer)
+
+
+def _once(value: Expr, fresh: Expr, known: dict[Expr, Expr], same: Same | None) -> Expr:
+    """The symbol of a value, or of one that it equals."""
+    if value not in known and same is not None:
+        equal = next((each for each in known if same(each, value)), None)
+        if equal is not None:
+            return known[equal]
+    return known.setdefault(value, fresh)
 
 
 def _axes(view: View) -> Iterator[tuple[int, Expr]]:

@@ -123,12 +123,22 @@ class Tiles(Struct, frozen=True):
         """The tile as it is made, or no statement that clears it."""
         module = self.text.module("language")
         name = self.text.name(node.func) if isinstance(node, ast.Call) else None
-        if isinstance(node, ast.Call) and name == "language.zeros" and module is not None:
-            return (
-                Edit(self.text.start(node.func), self.text.end(node.func), f"{module}.ndarray"),
-            )
+        if isinstance(node, ast.Call) and name in ("language.zeros", "language.full"):
+            if module is None:
+                return ()
+            new = f"{module}.ndarray"
+            if name == "language.zeros":
+                return (Edit(self.text.start(node.func), self.text.end(node.func), new),)
+            given = [self.text.rendered(each) for each in (*node.args[:1], *node.args[2:])]
+            given += [
+                f"{k.arg}={self.text.rendered(k.value)}"
+                for k in node.keywords
+                if k.arg != "fill_value"
+            ]
+            whole = f"{new}({', '.join(given)})"
+            return (Edit(self.text.start(node), self.text.end(node), whole),)
         statement = node if isinstance(node, ast.Assign) else self.text.parents.get(node)
-        if isinstance(statement, (ast.Assign, ast.Expr)) and name != "language.full":
+        if isinstance(statement, (ast.Assign, ast.Expr)):
             return self.text.removed(statement)
         return ()
 
@@ -323,6 +333,13 @@ class Tiles(Struct, frozen=True):
     def _is_tile(self, node: ast.expr) -> bool:
         """Whether a name is that of something that the API made."""
         function = self.text.function(node)
+        if isinstance(node, ast.Call):
+            name = self.text.name(node.func)
+            if name is not None:
+                return isa.find(name) is not None
+            method = node.func
+            if isinstance(method, ast.Attribute):
+                return method.attr in _METHODS and self._is_tile(method.value)
         if not isinstance(node, ast.Name) or function is None:
             return False
         made = False
@@ -332,10 +349,16 @@ class Tiles(Struct, frozen=True):
                 if any(isinstance(t, ast.Name) and t.id == node.id for t in targets):
                     value = each.value
                     name = self.text.name(value.func) if isinstance(value, ast.Call) else None
-                    if name is None or name.rpartition(".")[0] not in ("language", "isa"):
+                    tile = value is not None and not self._names(value, node.id)
+                    tile = tile and value is not None and self._is_tile(value)
+                    made_here = name is not None and name.rpartition(".")[0] in ("language", "isa")
+                    if not (made_here or tile):
                         return False
                     made = True
         return made
+
+    def _names(self, value: ast.expr, name: str) -> bool:
+        return any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(value))
 
     def _method(self, node: ast.Attribute) -> Change:
         edits: tuple[Edit, ...] = ()

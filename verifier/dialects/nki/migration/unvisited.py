@@ -65,7 +65,7 @@ class _Call(Struct, frozen=True):
     def recipe(self, ranks: Sequence[int]) -> Recipe | None:
         """For tiles of so many axes each; None: also if the dtype is that of several."""
         kinds = [DType(E.symbol(f"type of {tile.parameter.name}", 0)) for tile in self.tiles]
-        found = self._asked(ranks, kinds).recipe(lambda one, other: one == other)
+        found = self._asked(ranks, kinds).recipe(lambda one, other: one is other)
         if found is None or not found.dtype or self.form.value("dtype") is not None:
             return found
         own = [tile.parameter.name for tile in self.tiles].index(found.dtype)

@@ -17,10 +17,10 @@ from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.regions import coverage, point
-from verifier.symbolic.tensors import DType, View
+from verifier.symbolic.tensors import DType, Operand, View
 from verifier.symbolic.trace import Assumption, Operation
 from verifier.symbolic.values import Enumerator
-from verifier.symbolic.views.common import product
+from verifier.symbolic.views.common import product, whole_of
 
 #: the place of something in a file: path, first and last line and column
 Key = tuple[str, int, int, int, int]
@@ -180,7 +180,7 @@ class Visits(Struct):
         for operation in operations:
             for _, view in operation.writes:
                 writers.setdefault(id(view.storage), []).append(operation)
-        for operation in operations:
+        for operation in (*operations, *_unsaid(operations, writers)):
             visit = _Visitor(operation, target, holds, writers).visit()
             self.known.setdefault(key_of(operation.span), []).append(visit)
             for operand in operation.operands.values():
@@ -192,6 +192,34 @@ class Visits(Struct):
         """The operations at a place, all or those of some names."""
         found = self.known.get(key_of(span), [])
         return [each for each in found if not names or each.name in names]
+
+
+def _unsaid(
+    operations: Sequence[Operation], writers: Mapping[int, list[Operation]]
+) -> Iterator[Operation]:
+    """Zeros that are no operations of their own: those of blocks of partitions."""
+    seen: set[int] = set()
+    for operation in operations:
+        for _, view in operation.writes:
+            storage = view.storage
+            call = storage.argument_spans.get("call")
+            if id(storage) in seen or not storage.initialised or call is None:
+                continue
+            seen.add(id(storage))
+            if not any(_clears(each) for each in writers[id(storage)]):
+                instance = tuple(loop.index for loop in storage.loops)
+                dst = Operand("dst", whole_of(storage, instance), call, given=False)
+                yield Operation(
+                    name="language.zeros",
+                    operands={"dst": dst},
+                    span=call,
+                    generation=operation.generation,
+                    capabilities=operation.capabilities,
+                    loops=storage.loops,
+                    path=storage.path,
+                    order=storage.order,
+                    writes=(("dst", whole_of(storage, instance)),),
+                )
 
 
 def key_of(span: Span) -> Key:
@@ -373,7 +401,7 @@ class _Visitor(Struct, frozen=True):
         reader = Reading(operation.api, self.target)
         result = operation.view("dst")
         asked = Asked(operation.instruction, operation.operands, reader, operation.span, result)
-        return asked.recipe(self._same)
+        return asked.recipe(lambda a, b: self.holds(E.eq(a, b), operation))
 
 
 def _clears(operation: Operation) -> bool:
