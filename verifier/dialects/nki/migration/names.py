@@ -155,8 +155,15 @@ def removed(text: Text, to: str) -> Iterator[Change]:
             yield _deprecated(text, node, name, later[0], later[1])
 
 
+#: values that are gone, as numbers
+_NUMBERS: Final = dict.fromkeys(("language.fp32.min", "isa.fp32.min"), "-3.4028234663852886e+38")
+
+
 def _replaced(text: Text, node: ast.expr, name: str, to: str) -> tuple[str, tuple[Edit, ...]]:
     """What is written instead where that says the same."""
+    number = _NUMBERS.get(name)
+    if number is not None:
+        return f"write `{number}`", (Edit(text.start(node), text.end(node), number),)
     parent = text.parents.get(node)
     call = parent if isinstance(parent, ast.Call) and parent.func is node else None
     if name == "simulate_kernel" and newer(to, "0.3") and call is not None and call.args:

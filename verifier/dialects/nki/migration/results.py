@@ -46,14 +46,14 @@ def allocation(text: Text, visits: Visits, form: Form, bind: Bind) -> Allocation
 def _shape(text: Text, form: Form, recipe: Recipe, bind: Bind) -> str | None:
     if recipe.asked:
         asked = form.value("shape")
-        return text.rendered(asked) if asked is not None and _pure(text, asked) else None
+        return text.rendered(asked) if asked is not None and pure(text, asked) else None
     axes = [size for size in recipe.shape if not isinstance(size, int)]
     roles = {role for size in axes for role, _ in size} | {recipe.like} - {""}
     texts: dict[str, str] = {}
     for given in form.given:  # in the order in which they are evaluated
         role = given.parameter.name
         if role in roles:
-            if not _pure(text, given.value) and not bind(given.value):
+            if not pure(text, given.value) and not bind(given.value):
                 return None
             texts[role] = text.rendered(given.value)
     if roles != texts.keys():
@@ -72,10 +72,10 @@ def _shape(text: Text, form: Form, recipe: Recipe, bind: Bind) -> str | None:
 def _dtype(text: Text, form: Form, recipe: Recipe, bind: Bind) -> str | None:
     asked = form.value("dtype")
     if asked is not None and not (isinstance(asked, ast.Constant) and asked.value is None):
-        return text.rendered(asked) if _pure(text, asked) else None
+        return text.rendered(asked) if pure(text, asked) else None
     if recipe.dtype:
         argument = form.value(recipe.dtype)
-        if argument is None or not (_pure(text, argument) or bind(argument)):
+        if argument is None or not (pure(text, argument) or bind(argument)):
             return None
         return f"{_whole(text, argument)}.dtype"
     module = text.module("language")
@@ -98,11 +98,14 @@ _PURE = (
 )
 
 
-def _pure(text: Text, node: ast.AST) -> bool:
+def pure(text: Text, node: ast.AST) -> bool:
+    """Whether an expression does nothing but name, and may be written twice."""
     if isinstance(node, ast.expr) and node in text.lowered:
         return True
+    if node in text.computing:
+        return False
     if isinstance(node, ast.Call) and text.name(node.func) != "language.ds":
         return False
     if not isinstance(node, (*_PURE, ast.Call)):
         return False
-    return all(_pure(text, child) for child in ast.iter_child_nodes(node))
+    return all(pure(text, child) for child in ast.iter_child_nodes(node))

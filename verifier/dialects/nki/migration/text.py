@@ -26,6 +26,8 @@ class Text:
     pending: list[Edit] = field(default_factory=list)
     #: expressions that statements before theirs compute, and the names that stand for them
     lowered: dict[ast.expr, str] = field(default_factory=dict)
+    #: expressions that compute with tiles by operators
+    computing: set[ast.expr] = field(default_factory=set)
     #: names that were made up
     made_up: set[str] = field(default_factory=set)
     #: what comes to stand before statements, and is no part of what they begin with

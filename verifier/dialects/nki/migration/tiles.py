@@ -11,6 +11,7 @@ from msgspec import Struct
 from verifier.dialects.nki import isa
 from verifier.dialects.nki.migration.changes import CALL, MEANING, PYTHON, Change, Edit
 from verifier.dialects.nki.migration.forms import forms
+from verifier.dialects.nki.migration.results import pure
 from verifier.dialects.nki.migration.returned import stored_at
 from verifier.dialects.nki.migration.text import Text
 from verifier.dialects.nki.migration.visits import Stored, Visit, Visits
@@ -94,8 +95,10 @@ class Tiles(Struct, frozen=True):
                 f"write `{self.text.module('language') or 'nl'}.ndarray`" if made else "remove it"
             )
             if not always:
-                what += ", and see to it that products are written to all of it: that the loop runs"
-                what += " once at least, over all parts"
+                what += (
+                    ", and see to it that the loop runs once at least and its products reach all "
+                )
+                what += "of the tile"
             yield Change(
                 PYTHON,
                 self.text.span(node),
@@ -294,13 +297,18 @@ class Tiles(Struct, frozen=True):
         edits = self._call(node, name, found)
         what = self.text.module("language") or "nl"
         short = name.removeprefix("language.")
+        instruction = isa.find(name)
+        help_ = f"write `{what}.{short}(...)`, or an instruction"
+        simulated = None if instruction is None else instruction.simulated
+        if simulated is not None and newer(self.to, simulated.since):
+            help_ = simulated.instead
         return Change(
             PYTHON,
             self.text.span(node),
             f"`{found[0].text}` is no operation of tiles since NKI 0.2",
             "warning",
             ("NKI-L55",),
-            (f"write `{what}.{short}(...)`, or an instruction",),
+            (help_,),
             f"write `{what}.{short}`" if edits else "",
             edits,
         )
@@ -319,10 +327,17 @@ class Tiles(Struct, frozen=True):
         else:
             return ()
         dtypes = {each.kept for each in found}
-        if any(not each.alike for each in found) or len(dtypes) != 1 or "" in dtypes:
+        if len(dtypes) != 1 or "" in dtypes:
             return ()
         (dtype,) = dtypes
         arguments = [self.text.rendered(part) for part in parts]
+        if not all(each.alike for each in found):
+            shaped = {each.shaped for each in found}
+            whole = {frozenset({"x"}): 0, frozenset({"y"}): 1}.get(frozenset(shaped))
+            if whole is None or not pure(self.text, parts[whole]) or not newer(self.to, "0.3"):
+                return ()
+            narrow, shape = arguments[1 - whole], f"{arguments[whole]}.shape"
+            arguments[1 - whole] = f"{module}.broadcast_to({narrow}, {shape})"
         if dtype is not None:
             arguments.append(f"dtype={module}.{dtype}")
         new = f"{module}.{name.removeprefix('language.')}({', '.join(arguments)})"

@@ -74,6 +74,7 @@ def _statement(
         else:
             assert tiles is not None
             change = tiles.operator(item)
+            text.computing.add(item)
             changes.append(change)
             text.pending += change.edits
     edits = () if place is None or not (done and whole) else place.edits()

@@ -31,6 +31,7 @@ Holds = Callable[[Bool, Operation], bool]
 #: whether some conditions imply another one
 Decide = Callable[[tuple[Bool, ...], Bool], "bool | None"]
 
+_ONE: Final = (E.const(1),)
 #: the sizes of a grid: of its axes, and how many these are
 _SIZES: Final = ("num_programs(", "program_ndim(")
 
@@ -63,6 +64,8 @@ class Visit(Struct, frozen=True):
     recipe: Recipe | None = None
     stored: Stored | None = None
     alike: bool = False
+    #: the one of its two tiles that has the result's axes, the other one columns for some of them
+    shaped: str = ""
     kept: str | None = None
     #: arguments that are tiles indexed by tiles
     dynamic: tuple[Span, ...] = ()
@@ -255,6 +258,7 @@ class _Visitor(Struct, frozen=True):
             self.recipe() if returned else None,
             self.stored() if operation.name in ("language.assign", "language.fill") else None,
             all(self.equal(tiles[0], view) for view in tiles[1:]),
+            self.shaped(),
             self.kept(tiles),
             tuple(
                 operand.span
@@ -285,6 +289,20 @@ class _Visitor(Struct, frozen=True):
         kept = [product([*sizes[:k], *sizes[k + 1 :]]) for k in range(len(sizes))]
         fits = [self.holds(E.eq(dst.free, each), self.operation) for each in kept]
         return fits[-1:] == [True] and not any(fits[:-1])
+
+    def shaped(self) -> str:
+        """Which tile the other one is repeated to fit, along free axes."""
+        views = [self.operation.view(role) for role in ("x", "y", "dst")]
+        if any(view is None for view in views):
+            return ""
+        x, y, made = (view for view in views if view is not None)
+        for role, whole, part in (("x", x, y), ("y", y, x)):
+            fits = whole.rank == part.rank == made.rank and self.equal(whole, made)
+            sizes = zip(whole.shape[1:], part.shape[1:], strict=fits)
+            if fits and self._sizes(whole.shape[:1], part.shape[:1]):
+                if all(self._sizes((b,), (a,)) or self._sizes((b,), _ONE) for a, b in sizes):
+                    return role
+        return ""
 
     def equal(self, one: View, other: View) -> bool:
         return one.rank == other.rank and self._sizes(one.shape, other.shape)
