@@ -273,7 +273,8 @@ def _tells(change: Change, diagnostic: report.Diagnostic) -> bool:
 
 
 def _place(span: Span | report.Span) -> tuple[object, ...]:
-    return span.path, span.line, span.column, span.end_line, span.end_column
+    """Where something begins: a rule may show more of it, or less."""
+    return span.path, span.line, span.column
 
 
 def _share_lines(one: Span | report.Span, other: report.Span) -> bool:

@@ -103,6 +103,7 @@ def _folds_over(name: str, others: str, parameters: str, loops: str = "") -> Ins
             folds=loops,
         ),
         result=Like(("x",)),
+        instead=f"fold into one tile in a loop over the {others.split()[0]}, with an instruction",
         removal=("NKI-M025",),
         traits=frozenset({Trait.LANGUAGE}),
     )

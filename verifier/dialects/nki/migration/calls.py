@@ -231,18 +231,34 @@ def _lost(text: Text, form: Form, given: Given, to: str) -> Change:
     harmless = _without_effect(form, given)
     edits = without(text, form.call, [given]) if harmless else ()
     identity = _identity(text, form) if name == "dtype" else None
-    if identity is not None:
-        edits = (identity,)
+    help_, title = INSTEAD.get(name, ""), _REMOVE.format(name)
+    constant = form.name == "language.shared_constant"
+    if constant:
+        help_, title = "give the array that dtype", "write the function" if identity else title
+        edits = edits if identity is None else (identity,)
+    engine = _sent(text, given) if name == "use_gpsimd_dma" else ""
+    if engine and given.keyword is not None:
+        help_ = title = f"write `{engine}`"
+        edits = (Edit(text.start(given.keyword), text.end(given.keyword), engine),)
     return Change(
         CALL,
         text.span(given.keyword or given.value),
         f"`{written}` has no parameter `{name}` in {said(to)}",
         "warning",
-        ("NKI-M076",) if form.name == "language.shared_constant" else _gone_of(name),
-        (INSTEAD[name],) if name in INSTEAD else (),
-        "" if not edits else _REMOVE.format(name) if identity is None else "write the function",
+        ("NKI-M076",) if constant else _gone_of(name),
+        (help_,) if help_ else (),
+        title if edits else "",
         edits,
     )
+
+
+def _sent(text: Text, given: Given) -> str:
+    """What says which engine sends, in place of a flag (NKI-M056)."""
+    module = text.module("isa")
+    flag = given.value.value if isinstance(given.value, ast.Constant) else None
+    if module is None or not isinstance(flag, bool):
+        return ""
+    return f"dma_engine={module}.dma_engine.{'gpsimd_dma' if flag else 'dma'}"
 
 
 def _gone_of(parameter: str) -> tuple[str, ...]:

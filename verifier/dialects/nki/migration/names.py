@@ -177,12 +177,33 @@ def _replaced(text: Text, node: ast.expr, name: str, to: str) -> tuple[str, tupl
                 Edit(text.end(kernel), behind, ")("),
             )
             return f"write `{owner}.simulate({kernel.id})(...)`", edits
-    function = parent if isinstance(parent, ast.FunctionDef) else None
-    if name == "trace" and function is not None and node in function.decorator_list:
-        line, end = text.start(node)[0], text.end(node)
-        if not text.lines[line - 1][end[1] :].strip():
-            return "remove the decorator", (Edit((line, 0), (line + 1, 0), ""),)
+    place = name.removeprefix("compiler.").removesuffix(".auto_alloc")
+    module = text.module("language")
+    if place in ("sbuf", "psum") and place != name and call is not None and module is not None:
+        if not call.args and not call.keywords:
+            new = f"{module}.{place}"
+            return f"write `{new}`", (Edit(text.start(call), text.end(call), new),)
+    if name in _DECORATORS:
+        return _undecorated(text, node if call is None else call)
     return "", ()
+
+
+#: decorators that nothing is written instead of
+_DECORATORS: Final = (
+    *("trace", "compiler.enable_stack_allocator", "compiler.force_auto_alloc"),
+    "compiler.skip_middle_end_transformations",
+)
+
+
+def _undecorated(text: Text, node: ast.expr) -> tuple[str, tuple[Edit, ...]]:
+    """A function without one of its decorators, which has a line of its own."""
+    function = text.parents.get(node)
+    if not isinstance(function, ast.FunctionDef) or node not in function.decorator_list:
+        return "", ()
+    line, end = text.start(node)[0], text.end(node)
+    if line != end[0] or text.lines[line - 1][end[1] :].strip():
+        return "", ()
+    return "remove the decorator", (Edit((line, 0), (line + 1, 0), ""),)
 
 
 def _gone(name: str, to: str) -> tuple[str, str, tuple[str, ...], str] | None:

@@ -204,6 +204,17 @@ GONE: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "language.mgrid": (_INDICES, ("NKI-M005", "NKI-X73")),
     "language.par_dim": ("make the partition dimension the first of the shape", ("NKI-M006",)),
     "<built in>": ("write `nl.ndarray(shape, dtype=..., buffer=nl.sbuf)`", REMOVAL),
+    "compiler.no_reorder": ("write `with nl.no_reorder():`", ("NKI-M023",)),
+    "compiler.sbuf.auto_alloc": ("write `nl.sbuf`: the compiler places the tile", ("NKI-M023",)),
+    "compiler.psum.auto_alloc": ("write `nl.psum`: the compiler places the tile", ("NKI-M023",)),
+    **dict.fromkeys(
+        (
+            "compiler.enable_stack_allocator",
+            "compiler.force_auto_alloc",
+            "compiler.skip_middle_end_transformations",
+        ),
+        ("remove it: kernels do not say how they are compiled", ("NKI-M023",)),
+    ),
     "compiler": ("place tensors with `address=` of `nl.ndarray`", ("NKI-M023",)),
     "baremetal": (_RUN, ("NKI-M022",)),
     "benchmark": (_RUN, ("NKI-M022",)),
