@@ -16,7 +16,7 @@ from typing import Final, TypeAlias
 from msgspec import Struct, field
 
 from verifier.dialects.nki import names
-from verifier.dialects.nki.migration.changes import Edit, Place
+from verifier.dialects.nki.migration.changes import Edit
 from verifier.dialects.nki.migration.text import Text
 
 #: expressions that become statements
@@ -198,23 +198,23 @@ def _split(
 ) -> Lowered | None:
     """A statement that shares its line, on one of its own."""
     position, start = list(body).index(statement), text.start(statement)
-    if position:
-        first = body[0]
-        indent = text.indent(body[position - 1]) or text.indent(first)
-        if indent is None and isinstance(parent, ast.stmt):
-            outer = text.indent(parent)
-            indent = None if outer is None else outer + _STEP
-        before = text.end(body[position - 1])
-        if indent is None or text.between(before, start).strip() != ";":
+    first = body[0]
+    header: tuple[Edit, ...] = ()
+    indent = text.indent(first)
+    if indent is None:  # all of it stands behind what it is the body of
+        outer = text.indent(parent) if isinstance(parent, ast.stmt) else None
+        line, column = text.start(first)
+        row = text.lines[line - 1][:column].rstrip()
+        if outer is None or not row.endswith(":"):
             return None
-        return Lowered(text, statement, indent, (Edit(before, start, f"\n{indent}"),))
-    outer = text.indent(parent) if isinstance(parent, ast.stmt) else None
-    row = text.lines[start[0] - 1][: start[1]]
-    if outer is None or not row.rstrip().endswith(":"):
+        indent = outer + _STEP
+        header = (Edit((line, len(row)), (line, column), f"\n{indent}"),)
+    if not position:
+        return Lowered(text, statement, indent, header)
+    before = text.end(body[position - 1])
+    if text.between(before, start).strip() != ";":
         return None
-    colon: Place = (start[0], len(row.rstrip()))
-    indent = outer + _STEP
-    return Lowered(text, statement, indent, (Edit(colon, start, f"\n{indent}"),))
+    return Lowered(text, statement, indent, (*header, Edit(before, start, f"\n{indent}")))
 
 
 def _part(parent: ast.AST, child: ast.AST) -> str | None:

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping
+from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from verifier.dialects.nki.results import Shaped
+from verifier.hardware.dtypes import CODES
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
 from verifier.source.ir import Span
@@ -26,6 +28,9 @@ from verifier.symbolic.values import Enumerator
 Size = int | tuple[tuple[str, int], ...]
 #: whether two sizes, or the codes of two element types, are certainly equal
 Same = Callable[[Expr, Expr], bool]
+
+#: two element types of which Beta 1 makes a third thing if it is given both
+_TYPES: Final = (DType.named("bfloat16"), DType.named("float32"))
 
 
 class Recipe(Struct, frozen=True):
@@ -56,7 +61,49 @@ class Asked(Struct, frozen=True):
     def recipe(self, same: Same) -> Recipe | None:
         """Symbols for sizes and types that differ wherever they may, else for those that are equal
         here (``same``: of types)."""
-        return self._recipe(None) or self._recipe(same)
+        found = self._recipe(None) or self._recipe(same)
+        asked = self.operands.get("dtype")
+        if found is None or not found.dtype or (asked is not None and asked.given):
+            return found
+        kinds = [view.dtype.code for _, view in self._tiles()]
+        if self._alone(found.dtype) or all(same(kinds[0], kind) for kind in kinds[1:]):
+            return found
+        named = self._promoted(same)
+        return replace(found, dtype="", named=named) if named else None
+
+    def _tiles(self) -> Iterator[tuple[str, View]]:
+        for role, operand in self.operands.items():
+            if operand.view is not None and role != "dst":
+                yield role, operand.view
+
+    def _typed(self, kinds: Mapping[str, DType]) -> DType | None:
+        """The element type of the result where the tiles have these."""
+        operands = dict(self.operands)
+        for role, view in self._tiles():
+            operands[role] = replace(operands[role], value=replace(view, dtype=kinds[role]))
+        made = None
+        if self.instruction.result is not None:
+            made = self.instruction.result.of(self.reader, operands, self.span)
+        return None if made is None else made.dtype
+
+    def _alone(self, role: str) -> bool:
+        """Whether the type of one tile is that of the result, whatever those of the others are."""
+        return all(
+            self._typed({each: one if each == role else other for each, _ in self._tiles()}) == one
+            for one, other in (_TYPES, _TYPES[::-1])
+        )
+
+    def _promoted(self, same: Same) -> str:
+        """The type that comes of those of several tiles, if these are known."""
+        kinds: dict[str, DType] = {}
+        for role, view in self._tiles():
+            known = (DType.named(name) for name in CODES)
+            found = next((each for each in known if same(view.dtype.code, each.code)), None)
+            if found is None:
+                return ""
+            kinds[role] = found
+        made = self._typed(kinds)
+        return "" if made is None else made.name or ""
 
     def _recipe(self, same: Same | None) -> Recipe | None:
         instruction = self.instruction

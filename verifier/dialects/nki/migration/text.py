@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -131,8 +132,8 @@ class Text:
         """A name that the file does not have."""
         if not self.made_up:
             self.made_up |= {n.id for n in ast.walk(self.tree) if isinstance(n, ast.Name)}
-            self.made_up |= {n.arg for n in ast.walk(self.tree) if isinstance(n, ast.arg)}
-            self.made_up |= self.aliases.keys()
+            self.made_up |= {name for n in ast.walk(self.tree) for name in _binds(n)}
+            self.made_up |= self.aliases.keys() | set(dir(builtins))
         new, number = name, 2
         while new in self.made_up:
             new, number = f"{name}{number}", number + 1

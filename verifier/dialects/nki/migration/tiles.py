@@ -275,13 +275,17 @@ class Tiles(Struct, frozen=True):
         whole = value.value if isinstance(value, ast.Subscript) else value
         indent = self.text.indent(statement)
         isa_, language = self.text.module("isa"), self.text.module("language")
-        if not (isinstance(whole, ast.Name) or value in self.text.lowered):
-            return ()
         if indent is None or isa_ is None or language is None:
             return ()
-        tile, part = self.text.rendered(whole), self.text.rendered(value)
+        made, tile, part = "", self.text.rendered(whole), self.text.rendered(value)
+        called = value if isinstance(value, ast.Call) and value not in self.text.lowered else None
+        if called is not None and (function := self.text.name(called.func)) is not None:
+            tile = part = self.text.fresh(f"{function.rpartition('.')[2]}_out")
+            made = f"{tile} = {self.text.rendered(called)}\n{indent}"
+        elif not (isinstance(whole, ast.Name) or value in self.text.lowered):
+            return ()
         name = self.text.fresh(f"{tile}_new")
-        made = f"{name} = {language}.ndarray({part}.shape, dtype={tile}.dtype, "
+        made += f"{name} = {language}.ndarray({part}.shape, dtype={tile}.dtype, "
         made += f"buffer={language}.sbuf)\n{indent}"
         made += f"{isa_}.tensor_copy(dst={name}, src={part})\n{indent}"
         start = self.text.start(statement)

@@ -65,18 +65,7 @@ class _Call(Struct, frozen=True):
     def recipe(self, ranks: Sequence[int]) -> Recipe | None:
         """For tiles of so many axes each; None: also if the dtype is that of several."""
         kinds = [DType(E.symbol(f"type of {tile.parameter.name}", 0)) for tile in self.tiles]
-        found = self._asked(ranks, kinds).recipe(lambda one, other: one is other)
-        if found is None or not found.dtype or self.form.value("dtype") is not None:
-            return found
-        own = [tile.parameter.name for tile in self.tiles].index(found.dtype)
-        for one, other in (_TYPES, _TYPES[::-1]):
-            kinds = [one if k == own else other for k in range(len(self.tiles))]
-            asked = self._asked(ranks, kinds)
-            assert self.instruction.result is not None
-            made = self.instruction.result.of(self.reader, asked.operands, asked.span)
-            if made is None or made.dtype != one:
-                return None
-        return found
+        return self._asked(ranks, kinds).recipe(lambda one, other: one is other)
 
     def _asked(self, ranks: Sequence[int], kinds: Sequence[DType]) -> Asked:
         operands: dict[str, Operand] = {}
@@ -92,10 +81,6 @@ class _Call(Struct, frozen=True):
                 value = _value(given)
                 operands[role] = Operand(role, value, span, known=value is not None)
         return Asked(self.instruction, operands, self.reader, span, None)
-
-
-#: two element types of which Beta 1 makes a third thing if it is given both
-_TYPES: Final = (DType.named("bfloat16"), DType.named("float32"))
 
 
 def _value(given: Given) -> object:
