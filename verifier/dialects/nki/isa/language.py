@@ -242,7 +242,7 @@ LANGUAGE_STATIC_CAST: Final = language(
     reads=(moved("input_data"),),
     engine=Engine.VECTOR,
     result=Like(("input_data",)),
-    instead="allocate a tile of that dtype and use `nisa.tensor_copy`",
+    instead="in a kernel use `nisa.tensor_copy` into a tile of that dtype, outside `.astype(...)`",
 )
 
 LANGUAGE_BROADCAST_TO: Final = language(

@@ -75,6 +75,8 @@ class Visit(Struct, frozen=True):
     summed: bool = False
     #: such a product comes whatever the inputs are
     always: bool = False
+    #: some of them are told to add, the first one included
+    told: bool = False
     #: where all that is written to such a tile is written
     writers: tuple[Span, ...] = ()
     #: what it writes holds integers
@@ -268,6 +270,7 @@ class _Visitor(Struct, frozen=True):
             {role: view.buffer for role, view in views.items()},
             self.summed(),
             self.always(),
+            self.told(),
             self.others() if _clears(operation) else (),
             self.integers(),
             operation.name == "language.load" and self.column(),
@@ -374,12 +377,16 @@ class _Visitor(Struct, frozen=True):
         tile = self.operation.view("dst")
         return tile is not None and _clears(self.operation) and bool(self._products(tile))
 
+    def told(self) -> bool:
+        tile = self.operation.view("dst")
+        return tile is not None and any(map(_told_to_add, self._products(tile)))
+
     def always(self) -> bool:
         """Whether such products are added to all that it clears, in every run that comes by it, and
         nothing else is written there."""
         zeros = self.operation
         tile = zeros.view("dst")
-        if tile is None or not _clears(zeros) or not self._sum_alone(tile):
+        if tile is None or not _clears(zeros) or self.told() or not self._sum_alone(tile):
             return False
         around = {loop.symbol for loop in zeros.loops}
         at, inside_of = point(tile.frame)
@@ -406,7 +413,9 @@ class _Visitor(Struct, frozen=True):
             value = writer.view("value")
             made = [writer] if value is None else self.writers.get(id(value.storage), [])
             product = bool(made) and all(each.name == "isa.nc_matmul" for each in made)
-            if product and writer.order > self.operation.order and writer.view("dst") is not None:
+            adds = all(_told_to_add(each) is not False for each in made)
+            later = writer.order > self.operation.order
+            if product and adds and later and writer.view("dst") is not None:
                 found.append(writer)
         return found
 
@@ -434,6 +443,13 @@ def _clears(operation: Operation) -> bool:
         if (operand := operation.operands.get(role)) is not None
         for value in (operand.value,)
     )
+
+
+def _told_to_add(operation: Operation) -> bool | None:
+    """Whether a product is told to add, or not, or sometimes; None: it is told nothing."""
+    operand = operation.operands.get("accumulate")
+    value = None if operand is None else operand.value
+    return None if value is None else value is True or value is E.TRUE
 
 
 def _extents(view: View) -> list[Expr]:
