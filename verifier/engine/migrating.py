@@ -19,6 +19,7 @@ from verifier import rulebase
 from verifier.dialects.names import NKI
 from verifier.dialects.nki.binding import REMOVED_RULE, SIGNATURE_RULE
 from verifier.dialects.nki.dialect import NkiDialect
+from verifier.dialects.nki.generation import fits
 from verifier.dialects.nki.heard import Heard
 from verifier.dialects.nki.migration import Change, Visits, migrations
 from verifier.dialects.nki.migration.changes import CALL, NAME
@@ -69,7 +70,9 @@ def migrated(
     dialect = DIALECTS[NKI]
     asked = request.api_version
     known = asked if asked is not None and asked in dialect.generations else None
-    since = known or dialect.infer(_together(project, module, users))("")
+    together = _together(project, module, users)
+    since = known or dialect.infer(together)("")
+    certain = known is not None or not fits(together, request.migrate_to)
     if dialect.generations[since].at_least(request.migrate_to):
         since = request.migrate_to
     errors: list[report.FileError] = []
@@ -80,7 +83,9 @@ def migrated(
         visits.launches |= {layer for start in starts for layer in start.layers}
         job.run(entry, visits)
     tree = ast.Module(body=list(module.syntax()), type_ignores=[])
-    changes = migrations(str(module.path), module.lines, tree, since, request.migrate_to, visits)
+    changes = migrations(
+        str(module.path), module.lines, tree, since, request.migrate_to, visits, certain=certain
+    )
     chosen = [c for c in changes if report.chosen(c.rule, request.select, request.ignore)]
     reach = _Reach(tree, kernels)
     found = [_diagnostic(change, reach) for change in chosen]

@@ -373,23 +373,33 @@ def canonical(node: ast.expr, aliases: Mapping[str, str]) -> str | None:
     return last if namespace == "nki" else f"{namespace}.{last}"
 
 
+def fits(tree: ast.AST, generation: str) -> bool:
+    """Whether nothing tells a file from one that is written for a generation."""
+    return generation in _best(scan_features(tree))
+
+
 def infer_generation(features: Features) -> str:
     """The generation that a file is written for: ``beta1``, ``0.2`` ... ``0.6``."""
+    best = _best(features)
+    return DEFAULT if DEFAULT in best else best[0]
+
+
+def _best(features: Features) -> list[str]:
+    """The generations that a file suits best, oldest first."""
     old = any(_is_under(name, "neuronxcc.nki") for name in features.imports)
     new = any(_is_under(name, "nki") for name in features.imports)
     if old and not new:
-        return "beta1"
+        return ["beta1"]
     framework = ("torch_neuronx.nki_jit", "jax_neuronx.nki_call")
     if not new and any(name in framework for name in features.imports):
-        return "beta1"
+        return ["beta1"]
     # both namespaces: a fallback import, and the calls tell which one the code is written for
     candidates = GENERATIONS if old or not new else GENERATIONS[1:]
     rejected = {g: _rejections(features, g) for g in candidates}
     fewest = min(rejected.values())
     best = [g for g in candidates if rejected[g] == fewest]
     doubted = {g: _doubts(features, g) for g in best}
-    best = [g for g in best if doubted[g] == min(doubted.values())]
-    return DEFAULT if DEFAULT in best else best[0]
+    return [g for g in best if doubted[g] == min(doubted.values())]
 
 
 def _is_under(name: str, package: str) -> bool:
@@ -455,6 +465,7 @@ __all__ = [
     "DEFAULT",
     "Features",
     "canonical",
+    "fits",
     "generations_of",
     "import_problem",
     "imported",

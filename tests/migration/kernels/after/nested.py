@@ -72,8 +72,9 @@ def chained(x, fast=True):
         nisa.reciprocal(dst=reciprocal_out, data=t)
         chosen = reciprocal_out
     nisa.tensor_tensor(dst=r, data1=r, data2=chosen, op=nl.add)
-    activation_out3 = nl.ndarray(nl.multiply(r, 0.5).shape, dtype=nl.multiply(r, 0.5).dtype, buffer=nl.sbuf)
-    nisa.activation(dst=activation_out3, op=nl.tanh, data=nl.multiply(r, 0.5))
+    value_out = nl.multiply(r, 0.5)
+    activation_out3 = nl.ndarray(value_out.shape, dtype=value_out.dtype, buffer=nl.sbuf)
+    nisa.activation(dst=activation_out3, op=nl.tanh, data=value_out)
     nl.store(out, nl.copy(activation_out3, dtype=nl.float32))
     return out
 

@@ -18,17 +18,25 @@ from verifier.dialects.nki.migration.changes import Change, Edit, together
 from verifier.dialects.nki.migration.text import Text
 from verifier.dialects.nki.migration.tiles import Tiles
 from verifier.dialects.nki.migration.visits import Visits
-from verifier.dialects.nki.versions import newer
+from verifier.dialects.nki.versions import newer, said
 
 __all__ = ["Change", "Edit", "Visits", "migrations"]
 
 
 def migrations(
-    path: str, lines: Sequence[str], tree: ast.Module, since: str, to: str, visits: Visits
+    path: str,
+    lines: Sequence[str],
+    tree: ast.Module,
+    since: str,
+    to: str,
+    visits: Visits,
+    *,
+    certain: bool = True,
 ) -> list[Change]:
     """What of a file that is written for a generation a later one rejects, or reads otherwise.
 
-    ``visits``: the operations of its kernels, as far as they could be run.
+    ``visits``: the operations of its kernels, as far as they could be run. ``certain``: nothing
+    that is written for the later generation looks like it.
     """
     text = Text(path, lines, tree)
     tiles = Tiles(text, visits, to)
@@ -56,7 +64,18 @@ def migrations(
     for step in steps:
         for change in step():  # what comes later is written with it
             text.changes.append(change)
-    return sorted(_safe(together(text.changes)), key=_order)
+    found = together(text.changes)
+    if not certain:
+        found = [
+            _doubted(change, since) if change.weight == "error" else change for change in found
+        ]
+    return sorted(_safe(found), key=_order)
+
+
+def _doubted(change: Change, since: str) -> Change:
+    """A change of meaning in what may have been written with the later one in mind."""
+    asked = f"nothing but `--api-version {since}` says that it was written for {said(since)}"
+    return replace(change, weight="note", edits=(), title="", help=(*change.help, asked))
 
 
 def _safe(changes: list[Change]) -> list[Change]:

@@ -90,15 +90,14 @@ class Tiles(Struct, frozen=True):
             assert isinstance(node, (ast.Call, ast.Assign))
             always = all(each.always for each in found)  # else zeros are what is left somewhere
             edits = self._uncleared(node) if always and not self._left(found) else ()
-            made = found[0].name in ("language.zeros", "language.full")
-            what = (
-                f"write `{self.text.module('language') or 'nl'}.ndarray`" if made else "remove it"
-            )
-            if not always:
-                what += (
-                    ", and see to it that the loop runs once at least and its products reach all "
-                )
-                what += "of the tile"
+            what = "remove it"
+            if found[0].name in ("language.zeros", "language.full"):
+                what = f"write `{self.text.module('language') or 'nl'}.ndarray`"
+            if any(each.told for each in found):
+                what += ", and give no `accumulate=` to the product that begins the sum"
+            elif not always:
+                what += ", and see to it that the loop runs once at least and its products reach "
+                what += "all of the tile"
             yield Change(
                 PYTHON,
                 self.text.span(node),
