@@ -407,20 +407,36 @@ def _mentions(text: Text, wanted: Collection[str]) -> dict[str, list[ast.expr]]:
             continue
         dotted = text.dotted(node)
         own = None if dotted is None else _own(dotted, None)
-        function = text.function(node)
-        on_host = function is not None and not any(
-            isinstance(part, (ast.Attribute, ast.Name)) and text.name(part) is not None
-            for part in ast.walk(function)
-        )
-        if own in wanted and own is not None and not on_host:
+        if own in wanted and own is not None and not _on_host(text, node):
             found.setdefault(own, []).append(node)
             beside = parent if isinstance(parent, (ast.Dict, ast.List, ast.Tuple)) else None
             for other in () if beside is None else ast.iter_child_nodes(beside):
                 dotted = text.dotted(other) if isinstance(other, ast.expr) else None
                 new = None if dotted is None else _own(dotted, None)
-                if new is not None and isinstance(other, ast.expr):
+                if new is not None and new not in DTYPES and isinstance(other, ast.expr):
                     found.setdefault(new, []).append(other)
     return {own: list(dict.fromkeys(nodes)) for own, nodes in found.items()}
+
+
+def _on_host(text: Text, node: ast.expr) -> bool:
+    """Whether a program of the host may ask for what is named here, under a name of the file."""
+    function = text.function(node)
+    if function is not None:
+        return not any(
+            isinstance(part, (ast.Attribute, ast.Name)) and text.name(part) is not None
+            for part in ast.walk(function)
+        )
+    statement = text.statement(node)
+    bound = {
+        name.id
+        for name in ast.walk(statement or node)
+        if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)
+    }
+    uses = (n for n in ast.walk(text.tree) if isinstance(n, ast.Name) and n.id in bound)
+    return any(
+        isinstance(use.ctx, ast.Load) and (text.function(use) is None or _on_host(text, use))
+        for use in uses
+    )
 
 
 def _foreign(text: Text, span: Span, own: str, value: ast.expr | None = None) -> Change:
