@@ -12,17 +12,19 @@ own, as windows and causal masks do, may be meant.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import groupby, pairwise
+from itertools import pairwise
 from typing import Final
 
-from msgspec import Struct, field
+from msgspec import Struct
 
-from rules.memory.cases import boxes_apart, holds_box
+from rules.memory.fates import Fates, bits
 from rules.memory.formulas import numbers_of
+from rules.memory.places import ViewSteps, put_in
+from rules.memory.steps import Event, turns
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr, Sym
-from verifier.symbolic.memory.index import Access, Uses, accumulation
+from verifier.symbolic.memory.index import Access, Uses
 from verifier.symbolic.tensors import Axis, Loop, Storage, StorageKind, View
 from verifier.symbolic.trace import Operation, Trace
 from verifier.symbolic.views.common import conjuncts, numbers_said
@@ -138,10 +140,9 @@ def _found(
     given: tuple[Bool, ...],
     told: Collection[tuple[int, int]],
 ) -> Iterator[tuple[Left, int]]:
-    rounds = _Rounds(trace.grid, numbers)
     flow: _Flow | None = None
     for uses in storages:
-        read = _read(uses, rounds)
+        read = _read(uses, _Rounds(trace.grid, numbers))
         for dimension in range(len(uses.reads[0].view.frame)):
             extent = sizes.get((id(uses), dimension))
             if read is None or extent is None:
@@ -151,8 +152,7 @@ def _found(
             if gap is None:
                 continue
             if flow is None:
-                flow = _Flow({id(each.storage): each for each in storages}, rounds)
-                flow.follow(trace.operations)
+                flow = _Flow(trace, storages, _Rounds(trace.grid, numbers))
             parts = {each[dimension] for _, each in read}
             if flow.adds_up(uses.storage, dimension, parts, fewest):
                 last = max(read, key=lambda item: item[0].order)[0]
@@ -186,14 +186,15 @@ def _read(uses: Uses, rounds: _Rounds) -> list[tuple[Access, _Parts]] | None:
         by_operation.setdefault(id(read.operation), []).append(read)
     operations = [reads[0].operation for reads in by_operation.values()]
     out: list[tuple[Access, _Parts]] = []
-    for operation, put in rounds.each(operations):
-        for read in by_operation[id(operation)]:
+    for event in rounds.events(operations):
+        put = event.here
+        for read in by_operation[id(event.operation)]:
             happens = put.bool(E.and_(*read.path, *read.given))
             if happens is E.FALSE:
                 continue
             if happens is not E.TRUE:
                 return None
-            parts = _parts(read.view, put)
+            parts = _parts(put_in(read.view, put))
             if parts is not None:
                 out.append((read, parts))
     return out
@@ -242,58 +243,48 @@ class _Rounds:
     def __init__(self, grid: Sequence[Loop], numbers: Mapping[Sym, Expr]) -> None:
         self._grid = grid
         self._numbers = numbers
-        self._left = 0
+        self._left = _MOST
 
-    def each(self, operations: Sequence[Operation]) -> Iterator[tuple[Operation, E.Substitution]]:
-        """The operations in each round of their loops.
+    def events(self, operations: Sequence[Operation]) -> Iterator[Event]:
+        """What is done in each round of their loops, and may happen.
 
         Raises:
             _TooManyError: there are too many.
         """
-        self._left = _MOST
-        around = [
-            (op, (*self._grid, *(each for each in op.loops if each not in self._grid)))
-            for op in operations
-        ]
-        yield from self._inside(around, 0, dict(self._numbers))
+        yield from self._inside(operations, 0, self._numbers)
 
     def _inside(
-        self,
-        operations: Sequence[tuple[Operation, tuple[Loop, ...]]],
-        depth: int,
-        numbers: dict[Sym, Expr],
-    ) -> Iterator[tuple[Operation, E.Substitution]]:
-        put = E.Substitution(numbers)
-        grouped = groupby(operations, lambda pair: id(pair[1][depth]) if pair[1][depth:] else 0)
-        for inside, group in grouped:
-            items = list(group)
-            if not inside:
-                self._left -= len(items)
-                if self._left < 0:
-                    raise _TooManyError
-                yield from ((operation, put) for operation, _ in items)
+        self, operations: Sequence[Operation], depth: int, indices: Mapping[Sym, Expr]
+    ) -> Iterator[Event]:
+        for turn in turns(operations, depth, indices, _count, self._loops):
+            if not turn.counted:
+                yield from self._inside(turn.operations, turn.depth + 1, turn.indices)
                 continue
-            loop = items[0][1][depth]
-            trips = put.expr(loop.trips)
-            if not trips.is_const:
-                yield from self._inside(items, depth + 1, numbers)
-                continue
-            for number in range(trips.const):
-                self._left -= 1
-                if self._left < 0:
-                    raise _TooManyError
-                yield from self._inside(items, depth + 1, {**numbers, loop.symbol: E.const(number)})
+            self._left -= 1 + len(turn.operations)
+            if self._left < 0:
+                raise _TooManyError
+            here = E.Substitution(turn.indices)
+            for op in turn.operations:
+                happens = here.bool(E.and_(*op.path))
+                if happens is not E.FALSE:
+                    yield Event(op, sure=happens is E.TRUE, here=here)
+
+    def _loops(self, op: Operation) -> Sequence[Loop]:
+        return (*self._grid, *(loop for loop in op.loops if loop not in self._grid))
 
 
-def _parts(view: View, put: E.Substitution) -> _Parts | None:
+def _count(loop: Loop, here: E.Substitution) -> int | None:
+    trips = here.expr(loop.trips)
+    return trips.const if trips.is_const else None
+
+
+def _parts(view: View) -> _Parts | None:
     """What a view shows of each dimension in a round; None: nothing."""
-    mask = put.bool(view.mask)
-    if mask is E.FALSE:
+    axes = {axis.symbol: axis for axis in view.axes}
+    empty = (axis.size.is_const and axis.size.const < 1 for axis in view.axes)
+    if view.mask is E.FALSE or any(empty):
         return None
-    axes = {axis.symbol: Axis(axis.symbol, put.expr(axis.size)) for axis in view.axes}
-    if any(axis.size.is_const and axis.size.const < 1 for axis in axes.values()):
-        return None
-    return tuple(_part(put.expr(coord), axes, mask) for coord in view.coords)
+    return tuple(_part(coord, axes, view.mask) for coord in view.coords)
 
 
 def _part(coord: Expr, axes: Mapping[Sym, Axis], mask: Bool) -> Part | None:
@@ -327,26 +318,7 @@ _Made = frozenset[tuple[int, _Parts]]
 _NOTHING: Final[_Made] = frozenset()
 
 
-class _Region(Struct, frozen=True):
-    """A part of a tensor, by where it begins and how large it is; ``box`` None: any part."""
-
-    frame: tuple[Expr, ...]
-    box: tuple[tuple[Expr, Expr], ...] | None
-
-    def meets(self, other: _Region) -> bool:
-        """Whether the parts may have elements in common."""
-        if self.box is None or other.box is None or self.frame != other.frame:
-            return True
-        return not boxes_apart(self.box, other.box)
-
-    def holds(self, other: _Region) -> bool:
-        """Whether all of the other part is in it."""
-        if self.box is None or other.box is None or self.frame != other.frame:
-            return False
-        return holds_box(self.box, other.box)
-
-
-class _Step(Struct, frozen=True):
+class _Taken(Struct, frozen=True):
     """What a call takes in a round: what is in its own place, and in each other operand.
 
     ``over``: it goes on with what is in its own place.
@@ -357,68 +329,32 @@ class _Step(Struct, frozen=True):
     over: bool
 
 
-class _Flow(Struct):
+class _Flow:
     """Which parts of inputs become one, in all rounds of a kernel."""
 
-    inputs: Mapping[int, Uses]
-    rounds: _Rounds
-    #: by tensor
-    held: dict[tuple[object, ...], list[tuple[_Region, _Made]]] = field(default_factory=dict)
-    #: by call
-    steps: dict[Span, list[_Step]] = field(default_factory=dict)
-
-    def follow(self, operations: Iterable[Operation]) -> None:
-        """Go through all rounds of the operations.
-
-        Raises:
-            _TooManyError: there are too many.
-        """
-        ordered = sorted(operations, key=lambda operation: operation.order)
-        for operation, put in self.rounds.each(ordered):
-            happens = put.bool(E.and_(*operation.path))
-            if happens is not E.FALSE:
-                self._operation(operation, put, happens is E.TRUE)
-
-    def _operation(self, operation: Operation, put: E.Substitution, sure: bool) -> None:
-        written = [view for _, view in operation.writes]
-        adds = put.bool(accumulation(operation)) is not E.FALSE if written else False
-        adds |= operation.adds and not isinstance(operation.effect, Bool)
-        own = [self._taken(view, put) for view in written if adds]
-        others: list[_Made] = []
-        for _, view in operation.reads:
-            found = self._taken(view, put)
-            same = any(view.storage is target.storage for target in written)
-            (own if same else others).append(found)
-        state = _NOTHING.union(*own)
-        total = state.union(*others)
-        if total:
-            self.steps.setdefault(operation.span, []).append(_Step(state, tuple(others), bool(own)))
-        for view in written:
-            self._put(view, put, total, sure)
-
-    def _place(self, view: View, put: E.Substitution) -> tuple[tuple[object, ...], _Region]:
-        box = view.box if view.exact else None
-        put_in = None if box is None else tuple((put.expr(a), put.expr(size)) for a, size in box)
-        which = (id(view.storage), *map(put.expr, view.instance))
-        return which, _Region(tuple(map(put.expr, view.frame)), put_in)
-
-    def _taken(self, view: View, put: E.Substitution) -> _Made:
-        if id(view.storage) in self.inputs:
-            parts = _parts(view, put)
-            return _NOTHING if parts is None else frozenset({(id(view.storage), parts)})
-        which, region = self._place(view, put)
-        found = (made for part, made in self.held.get(which, ()) if region.meets(part))
-        return _NOTHING.union(*found)
-
-    def _put(self, view: View, put: E.Substitution, made: _Made, sure: bool) -> None:
-        which, region = self._place(view, put)
-        whole = sure and put.bool(view.mask) is E.TRUE
-        before = self.held.get(which, [])
-        kept = [item for item in before if not (whole and region.holds(item[0]))]
-        if not whole:  # what was there may be there yet
-            made = made.union(*(old for part, old in kept if part == region))
-            kept = [item for item in kept if item[0] != region]
-        self.held[which] = [*kept, (region, made)] if made else kept
+    def __init__(self, trace: Trace, inputs: Iterable[Uses], rounds: _Rounds) -> None:
+        """Raises: _TooManyError: there are too many rounds."""
+        places = ViewSteps(trace)
+        ordered = sorted(trace.operations, key=lambda operation: operation.order)
+        steps = places.steps([*rounds.events(ordered)])
+        given = {id(uses.storage) for uses in inputs}
+        made: list[_Made] = []
+        #: by call
+        self._taken: dict[Span, list[_Taken]] = {}
+        for step, found in zip(steps, Fates(steps, places).found, strict=True):
+            own: list[_Made] = []
+            others: list[_Made] = []
+            written = {id(view.storage) for view in step.writes}
+            for read, results in zip(step.reads, found, strict=True):
+                taken = _NOTHING.union(*(made[number] for number in bits(results)))
+                if id(read.storage) in given and (parts := _parts(read)) is not None:
+                    taken |= {(id(read.storage), parts)}
+                (own if id(read.storage) in written else others).append(taken)
+            state = _NOTHING.union(*own)
+            made.append(state.union(*others))
+            if made[-1]:
+                each = _Taken(state, tuple(others), bool(own))
+                self._taken.setdefault(step.operation.span, []).append(each)
 
     def adds_up(
         self, storage: Storage, dimension: int, parts: set[Part | None], fewest: int
@@ -430,7 +366,7 @@ class _Flow(Struct):
             return frozenset(each[dimension] for which, each in made if which == id(storage))
 
         found = False
-        for steps in self.steps.values():
+        for steps in self._taken.values():
             sums = [*_sums([(of(s.state), [*map(of, s.others)], s.over) for s in steps])]
             most = max((count for _, count in sums), default=0)
             if most < fewest:

@@ -9,13 +9,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from rules.memory.cases import Copy, common_loops, copy, covered
+from rules.memory.places import put_in
 from verifier.hardware.memories import Buffer
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr, Sym
 from verifier.symbolic.memory.content import moved
 from verifier.symbolic.memory.index import Access, Index, tensor
 from verifier.symbolic.memory.known import Known
-from verifier.symbolic.tensors import Axis, Loop, LoopKind, StorageKind, View
+from verifier.symbolic.tensors import Loop, LoopKind, StorageKind, View
 from verifier.symbolic.trace import Operation
 
 
@@ -106,17 +107,6 @@ def _otherwise(read: Access, here: tuple[Expr, ...], source: View) -> Iterator[C
         same.append(E.eq(mine, its))
 
 
-def put_in(view: View, put: E.Substitution) -> View:
-    """A view where symbols have other values."""
-    return replace(
-        view,
-        instance=tuple(map(put.expr, view.instance)),
-        axes=tuple(Axis(axis.symbol, put.expr(axis.size)) for axis in view.axes),
-        coords=tuple(map(put.expr, view.coords)),
-        mask=put.bool(view.mask),
-    )
-
-
 def is_linear(term: Bool | Expr) -> bool:
     """Whether no two of its symbols are multiplied or divided by each other."""
     if isinstance(term, Bool):
@@ -131,4 +121,4 @@ def _is_linear(atom: E.Atom) -> bool:
     return all(map(is_linear, atom.children()))
 
 
-__all__ = ["Load", "brought_again", "is_linear", "load_of", "put_in"]
+__all__ = ["Load", "brought_again", "is_linear", "load_of"]

@@ -30,7 +30,8 @@ from rules.memory.cases import (
     covered,
     preceding,
 )
-from rules.memory.loaded import Load, brought_again, is_linear, load_of, put_in
+from rules.memory.loaded import Load, brought_again, is_linear, load_of
+from rules.memory.places import put_in
 from rules.memory.reading import regions
 from rules.memory.words import subject
 from verifier.hardware.memories import Buffer

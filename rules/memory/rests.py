@@ -7,6 +7,10 @@ what folds it into a number together with the part is, or adds it up. Where some
 place in the loop, such as zeros for the rest, that is meant. The largest and the smallest of
 numbers are the same if some of them come twice: nothing is said of these. Nor is it where another
 factor is made in each round: it may have zeros there.
+
+This is asked of any round, whose sizes have symbols: how much of a place is brought is a term, and
+what is left beyond it a condition on the inputs. :mod:`rules.memory.fates` follows the same steps
+where all places are known: who has left what there, whole results at a time.
 """
 
 from __future__ import annotations
@@ -18,6 +22,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from rules.memory.reading import place_in
+from rules.memory.steps import Step
 from verifier.hardware.engines import Engine
 from verifier.symbolic import expr as E
 from verifier.symbolic.effects import ALL, Carried, Decides, Folded, Index, Line, Reads
@@ -66,32 +71,8 @@ class Region(Struct, frozen=True):
         return self.axes[dimension] if self.axes else dimension
 
 
-class Step(Struct, frozen=True):
-    """An operation: what it reads and writes on chip, and the inputs that it loads from.
-
-    ``stores``: the roles by which others than the kernel see what it writes.
-    """
-
-    operation: Operation
-    reads: tuple[Region, ...]
-    writes: tuple[Region, ...]
-    inputs: tuple[int, ...]
-    #: what says which part of an input is loaded
-    part: tuple[Expr, ...] = ()
-    stores: frozenset[str] = frozenset()
-
-    @property
-    def order(self) -> int:
-        return self.operation.order
-
-    @property
-    def loads(self) -> bool:
-        return bool(self.inputs) and not self.reads and len(self.writes) == 1
-
-    def fills(self, place: int) -> bool:
-        """Whether it writes somewhere and reads nothing of that."""
-        written = any(region.place == place for region in self.writes)
-        return written and not any(region.place == place for region in self.reads)
+#: an operation that reads and writes parts of places on chip
+Placed: TypeAlias = Step[Region]
 
 
 class Stale(Struct, frozen=True):
@@ -101,9 +82,9 @@ class Stale(Struct, frozen=True):
     ``tail``: the dimension of the load that ``axis`` is made of.
     """
 
-    step: Step
+    step: Placed
     read: Region
-    load: Step
+    load: Placed
     axis: int
     tail: int
     size: Expr
@@ -123,9 +104,9 @@ class _Valid(Struct, frozen=True):
     sums: frozenset[int] = frozenset()
 
 
-def stale(steps: Sequence[Step], element: Element) -> Iterator[Stale]:
+def stale(steps: Sequence[Placed], element: Element) -> Iterator[Stale]:
     """One for each operand that may take a rest, as any round of its loop has it."""
-    for load in (step for step in steps if step.loads):
+    for load in filter(_is_load, steps):
         (region,) = load.writes
         for loop in load.operation.loops:
             symbol = loop.symbol
@@ -134,9 +115,10 @@ def stale(steps: Sequence[Step], element: Element) -> Iterator[Stale]:
             if not tails or loop in region.loops or any(symbol in t.free() for t in fixed):
                 continue
             body = [step for step in steps if loop in step.operation.loops]
-            again = (step for step in body if step is not load and step.fills(region.place))
-            if any(symbol in term.free() for term in load.part) and not any(again):
-                behind = [step for step in body if step.order > load.order]
+            again = (step for step in body if step is not load and _fills(step, region.place))
+            goes_on = any(symbol in part.begin.free() for part in load.loads)
+            if goes_on and not any(again):
+                behind = [step for step in body if _follows(step, load)]
                 for found in _Follow(element, body).taken(behind, load, tails):
                     yield _unless_less_before(found, region, loop)
         yield from _replaced(steps, load, element)
@@ -152,29 +134,33 @@ def _unless_less_before(found: Stale, region: Region, loop: Loop) -> Stale:
     return replace(found, fine=E.or_(found.fine, less, *other), given=given)
 
 
-def _replaced(steps: Sequence[Step], load: Step, element: Element) -> Iterator[Stale]:
+def _replaced(steps: Sequence[Placed], load: Placed, element: Element) -> Iterator[Stale]:
     """Rests of another load in the same round, whose data was used by itself before."""
     (region,) = load.writes
     for first in steps:
-        if not first.loads or first.order >= load.order or first.writes[0].place != region.place:
+        if (
+            not _is_load(first)
+            or not _follows(load, first)
+            or first.writes[0].place != region.place
+        ):
             continue
         other, around = first.writes[0], first.operation.loops
         if around != load.operation.loops or not set(first.operation.path) <= set(
             load.operation.path
         ):
             continue
-        if first.inputs == load.inputs and first.part == load.part:
+        if _begins(first) == _begins(load):
             continue
         tails = _smaller(region, other)
-        between = [step for step in steps if first.order < step.order < load.order]
-        if not tails or any(step.fills(region.place) for step in between):
+        between = [step for step in steps if _follows(step, first) and _follows(load, step)]
+        if not tails or any(_fills(step, region.place) for step in between):
             continue
         if not any(_takes(read, other, tails) for step in between for read in step.reads):
             continue
         behind = [
             step
             for step in steps
-            if step.order > load.order and step.operation.loops[: len(around)] == around
+            if _follows(step, load) and step.operation.loops[: len(around)] == around
         ]
         for found in _Follow(element, steps).taken(behind, load, tails):
             less = E.le(other.end(found.tail), region.end(found.tail))
@@ -198,16 +184,16 @@ def _takes(read: Region, region: Region, tails: Sequence[int]) -> bool:
     return all(E.le(region.end(k), read.end(k)) is E.TRUE for k in tails)
 
 
-def stale_in_order(steps: Sequence[Step], element: Element) -> Iterator[Stale]:
+def stale_in_order(steps: Sequence[Placed], element: Element) -> Iterator[Stale]:
     """As :func:`stale`, of the operations of a run one after the other."""
-    before: dict[int, tuple[Step, tuple[Expr, ...]]] = {}
+    before: dict[int, tuple[Placed, tuple[Expr, ...]]] = {}
     for position, step in enumerate(steps):
         for region in step.writes:
             last = before.get(region.place)
-            again = last is not None and step.loads and _same(last[0], step)
-            if not again and step.fills(region.place):
+            again = last is not None and _is_load(step) and _same(last[0], step)
+            if not again and _fills(step, region.place):
                 before.pop(region.place, None)
-            if not step.loads:
+            if not _is_load(step):
                 continue
             most = last[1] if last is not None and again else region.sizes
             tails = [
@@ -220,21 +206,42 @@ def stale_in_order(steps: Sequence[Step], element: Element) -> Iterator[Stale]:
                 yield from _Follow(element, steps).taken(steps[position + 1 :], step, smaller)
 
 
-def _same(one: Step, other: Step) -> bool:
-    return one.operation.span == other.operation.span and one.inputs == other.inputs
+def _same(one: Placed, other: Placed) -> bool:
+    """Whether one call loads of one tensor."""
+    inputs = [[id(part.storage) for part in step.loads] for step in (one, other)]
+    return one.operation.span == other.operation.span and inputs[0] == inputs[1]
+
+
+def _is_load(step: Placed) -> bool:
+    return bool(step.loads) and not step.reads and len(step.writes) == 1
+
+
+def _begins(step: Placed) -> list[tuple[int, Expr]]:
+    """From where it loads."""
+    return [(id(part.storage), part.begin) for part in step.loads]
+
+
+def _follows(step: Placed, other: Placed) -> bool:
+    return step.operation.order > other.operation.order
+
+
+def _fills(step: Placed, place: int) -> bool:
+    """Whether it writes somewhere and reads nothing of that."""
+    written = any(region.place == place for region in step.writes)
+    return written and not any(region.place == place for region in step.reads)
 
 
 class _Follow:
     """Follows what a load has brought, and what is made of it, through the steps ``around`` it."""
 
-    def __init__(self, element: Element, around: Sequence[Step]) -> None:
+    def __init__(self, element: Element, around: Sequence[Placed]) -> None:
         self._element = element
         self._around = around
         #: the places that are written there, and those that are set anew
         self._written = {region.place for step in around for region in step.writes}
-        self._filled = {place for place in self._written if any(s.fills(place) for s in around)}
+        self._filled = {place for place in self._written if any(_fills(s, place) for s in around)}
 
-    def taken(self, steps: Iterable[Step], load: Step, tails: Sequence[int]) -> Iterator[Stale]:
+    def taken(self, steps: Iterable[Placed], load: Placed, tails: Sequence[int]) -> Iterator[Stale]:
         """What takes more than what is brought: into a number, a sum, or out of the kernel."""
         (region,) = load.writes
         valid = {region.place: _Valid(region, {k: k for k in tails})}
@@ -255,7 +262,12 @@ class _Follow:
             valid.update(made)
 
     def _of(
-        self, step: Step, read: Region, known: _Valid, load: Step, made: dict[int, _Valid]
+        self,
+        step: Placed,
+        read: Region,
+        known: _Valid,
+        load: Placed,
+        made: dict[int, _Valid],
     ) -> Iterator[Stale]:
         """What becomes of an operand, by what the description says of it."""
         operation = step.operation
@@ -276,7 +288,7 @@ class _Follow:
                 if line[own] is None:
                     if target is not None and _folds(operation, entry, target, axis):
                         yield found
-                elif entry.fate.to in step.stores:
+                elif any(part.role == entry.fate.to for part in step.stores):
                     yield found
                 elif target is not None:
                     yield from self._carried(found, known, target, (line[own], index), made)
@@ -320,12 +332,12 @@ class _Follow:
         index = self._element(operation, entry.fate.to)
         return place_in(entry.fate, operation, index), index
 
-    def _begins_there(self, target: Region, load: Step) -> bool:
+    def _begins_there(self, target: Region, load: Placed) -> bool:
         """Whether a sum is begun anew where the load is done."""
         inner = load.operation.loops[-1:]
         return target.place in self._filled or any(loop in target.loops for loop in inner)
 
-    def _hangs_on_another(self, step: Step, read: Region, load: Step) -> bool:
+    def _hangs_on_another(self, step: Placed, read: Region, load: Placed) -> bool:
         """Whether another operand may be made such that the rest does not count: of zeros there."""
         operation = step.operation
         if adds(operation):
@@ -336,16 +348,16 @@ class _Follow:
             return not all(self._is_dense(o, load) for o in others if o.role in factors)
         return any(o.place in self._written and not self._has_rest(o, load) for o in others)
 
-    def _is_dense(self, other: Region, load: Step) -> bool:
+    def _is_dense(self, other: Region, load: Placed) -> bool:
         """Whether a factor has rests, too, or is one number everywhere that is not zero."""
         return self._has_rest(other, load) or other.filled
 
-    def _has_rest(self, other: Region, load: Step) -> bool:
+    def _has_rest(self, other: Region, load: Placed) -> bool:
         """Whether an operand is loaded in part, by the same rounds."""
         inner = {loop.symbol for loop in load.operation.loops}
-        fills = [step for step in self._around if step.fills(other.place)]
+        fills = [step for step in self._around if _fills(step, other.place)]
         return bool(fills) and all(
-            step.loads and any(s in inner for size in step.writes[0].sizes for s in size.free())
+            _is_load(step) and any(s in inner for size in step.writes[0].sizes for s in size.free())
             for step in fills
         )
 
@@ -391,4 +403,4 @@ def _folds(operation: Operation, entry: Reads, target: Region, axis: int) -> boo
     return entry.fate.among is None or target.sizes[axis : axis + 1] == (E.const(1),)
 
 
-__all__ = ["Region", "Stale", "Step", "adds", "stale", "stale_in_order"]
+__all__ = ["Placed", "Region", "Stale", "adds", "stale", "stale_in_order"]

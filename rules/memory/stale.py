@@ -6,8 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from rules.memory import examples
 from rules.memory.loaded import is_linear, load_of
+from rules.memory.places import off_chip
 from rules.memory.reading import destination, index_of
-from rules.memory.rests import Region, Stale, Step, stale
+from rules.memory.rests import Placed, Region, Stale, stale
+from rules.memory.steps import Step
 from rules.memory.words import subject
 from verifier.hardware.memories import Buffer
 from verifier.hardware.targets import Target
@@ -42,7 +44,7 @@ def _element(operation: Operation, role: str) -> Index:
 # ----------------------------------------------------------------------------- tiles
 
 
-def _steps(trace: Trace) -> list[Step]:
+def _steps(trace: Trace) -> list[Placed]:
     table = index(trace)
     seen = {id(storage) for storage in table.returned}
     reads: dict[int, list[Access]] = {}
@@ -60,18 +62,17 @@ def _steps(trace: Trace) -> list[Step]:
 
 def _step(
     op: Operation, reads: Sequence[Access], writes: Sequence[Access], seen: set[int], table: Table
-) -> Step:
+) -> Placed:
     inside = [access for access in writes if access.view.buffer.on_chip]
     load = load_of(inside[0], table) if len(inside) == len(writes) == 1 else None
     taken = [access for access in reads if access.view.buffer.on_chip and load is None]
-    source = None if load is None else load.source
+    outside = [a for a in writes if a not in inside and _is_seen(a.view.storage, seen)]
     return Step(
         op,
         tuple(_region(access.role, access.view, table) for access in taken),
         tuple(_region(access.role, access.view, table) for access in inside),
-        () if source is None else (id(source.storage),),
-        () if source is None else source.coords,
-        frozenset(a.role for a in writes if a not in inside and _is_seen(a.view.storage, seen)),
+        () if load is None else (off_chip(load.source),),
+        tuple(off_chip(access.view, access.role) for access in outside),
     )
 
 

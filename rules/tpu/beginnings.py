@@ -17,9 +17,10 @@ from typing import Final
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from rules.memory.steps import by_loop
 from rules.tpu import kit
 from rules.tpu.recurring import ENDS, Recurring, divisors, recurring_loops
-from rules.tpu.unrolled import by_loop, touches_at
+from rules.tpu.unrolled import touches_at
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.instruction import Trait

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from rules.tpu.steps import Call, Meets, Step
+from rules.memory.fates import Meets
+from rules.memory.steps import Call, Step
 from verifier.symbolic.trace import Operation, Round
 
 PlaceT = TypeVar("PlaceT")

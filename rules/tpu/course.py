@@ -1,7 +1,7 @@
 """What is lost in one course of operations: a loop with some number of rounds, or all of a run.
 
-What becomes of each result is followed (:mod:`rules.tpu.steps`); here is which of those that come
-to nothing are no mere surplus.
+What becomes of each result is followed (:mod:`rules.memory.fates`); here is which of those that
+come to nothing are no mere surplus.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Final, Generic, TypeAlias, TypeVar
 
+from rules.memory.fates import Fates, bits
+from rules.memory.steps import Call
 from rules.tpu.kit import traits
-from rules.tpu.steps import Call, Fates, bits
 from verifier.symbolic.instruction import Trait
 from verifier.symbolic.tensors import Loop
 from verifier.symbolic.trace import Operation

@@ -10,14 +10,12 @@ from typing import Final, Generic, Protocol, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
+from rules.memory.fates import Fates, Meets
+from rules.memory.steps import AS_THEY_ARE, Event, Rounded, Step
 from rules.tpu.course import Course
-from rules.tpu.steps import Fates, Meets, Step
 from rules.tpu.unrolled import (
-    AS_THEY_ARE,
     FEW,
     MOST_ROUNDS,
-    Event,
-    Rounded,
     Size,
     Unrolled,
     in_any_rounds,

@@ -1,13 +1,12 @@
-"""Operations on local memory one by one (:mod:`rules.tpu.steps`), with the places they come to."""
+"""Operations on local memory one by one (:mod:`rules.memory.steps`), with their places."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 
+from rules.memory.steps import Event, OffChip, Rounded, Step, said
 from rules.tpu import kit
 from rules.tpu.runs import meet
-from rules.tpu.steps import Region, Step, said
-from rules.tpu.unrolled import Event, Rounded
 from verifier.hardware.chips import Chip
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool
@@ -41,12 +40,16 @@ class LocalSteps:
             reads=tuple(tensor for _, tensor in event.local(writes=False)),
             # (what a work tensor has held before, and is read after, is told otherwise)
             writes=tuple(tensor for touch, tensor in made if not touch.destroys),
-            loads=tuple(map(_region, event.system(writes=False))),
-            stores=tuple(map(_region, event.system(writes=True))),
+            loads=tuple(map(off_chip, event.system(writes=False))),
+            stores=tuple(map(off_chip, event.system(writes=True))),
             adds=any(touch.reads for touch, _ in made),
             said=said(event.operation, event.here),
             section=section,
         )
+
+    def kind(self, place: LocalTensor) -> Hashable:
+        """All of local memory is one."""
+        return None
 
     def meet(self, one: LocalTensor, other: LocalTensor) -> bool:
         """Whether they may have a byte in common."""
@@ -95,10 +98,10 @@ def _terms(tensor: LocalTensor) -> tuple[int, ...]:
     return tuple(map(id, terms))
 
 
-def _region(tensor: SystemTensor) -> Region:
+def off_chip(tensor: SystemTensor) -> OffChip:
     begin, end = kit.system_block(tensor)
     where = (begin, *tensor.shape, *tensor.strides)
-    return Region(tensor.address.storage, begin, end, where)
+    return OffChip(tensor.address.storage, begin, end, where)
 
 
-__all__ = ["LocalSteps"]
+__all__ = ["LocalSteps", "off_chip"]

@@ -1,7 +1,7 @@
 """Results of which nothing comes to what is stored.
 
-All operations are followed (:mod:`rules.tpu.steps`): those of a loop with one round, with two, and
-so on (:mod:`rules.tpu.gone`), those of a run, or of a loop over a list, round by round as they
+All operations are followed (:mod:`rules.memory.fates`): those of a loop with one round, with two,
+and so on (:mod:`rules.tpu.gone`), those of a run, or of a loop over a list, round by round as they
 are, and once more those of all loops in two rounds that may be any. Where parts of an input go is
 asked of the same steps (:mod:`rules.tpu.rounds`).
 These are faults:
@@ -36,12 +36,13 @@ from typing import Generic, TypeVar
 
 from msgspec import Struct
 
+from rules.memory.fates import Fates, bits
+from rules.memory.steps import AS_THEY_ARE, Call, Event, Step
 from rules.tpu import rounds
 from rules.tpu.carried import carried
 from rules.tpu.gone import MANY, Gone, Loss, Places, Sized, Why, course_of, reads_outside
 from rules.tpu.rounds import Words
-from rules.tpu.steps import Call, Fates, Step, bits
-from rules.tpu.unrolled import AS_THEY_ARE, Event, in_any_rounds, sizes
+from rules.tpu.unrolled import in_any_rounds, sizes
 from verifier.source.ir import Span
 from verifier.symbolic.checks import Check
 from verifier.symbolic.expr import Bool

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from rules.memory.steps import path_of
 from rules.tpu import flow, kit
 from rules.tpu.examples import pair
 from rules.tpu.flow import Use
@@ -13,7 +14,6 @@ from rules.tpu.kit import function, words
 from rules.tpu.local_steps import LocalSteps
 from rules.tpu.losses import Asked, lost
 from rules.tpu.results import Results
-from rules.tpu.unrolled import path_of
 from verifier.dialects.names import OKK
 from verifier.hardware.chips import Chip
 from verifier.rulebase import Monitor, On, Rule, register

@@ -23,8 +23,9 @@ from typing import Any, Final
 
 from msgspec import Struct, field
 
+from rules.memory.fates import Fates, bits
+from rules.memory.steps import OffChip, Step
 from rules.tpu import kit
-from rules.tpu.steps import Fates, Region, Step, bits
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
@@ -43,7 +44,7 @@ class Part(Struct, frozen=True):
     """A part of an input, as it was loaded."""
 
     load: Step[Any]
-    region: Region
+    region: OffChip
 
     @property
     def storage(self) -> Storage:
@@ -79,7 +80,7 @@ class Arrival(Struct, frozen=True):
     """What a store takes to a part of an output."""
 
     store: Step[Any]
-    region: Region
+    region: OffChip
     content: Content | None
 
     @property

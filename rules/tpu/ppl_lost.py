@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from rules.memory.places import ViewSteps
 from rules.memory.words import subject
 from rules.tpu.losses import Asked, lost
 from rules.tpu.ppl_kit import declare, elementwise, function, is_device
-from rules.tpu.ppl_steps import ViewSteps
 from verifier.hardware.chips import Chip
 from verifier.rulebase import Monitor, On, Replayed
 from verifier.source.ir import Span

@@ -20,18 +20,12 @@ from typing import Any, Final, Generic, Protocol, TypeVar
 
 from msgspec.structs import replace
 
+from rules.memory.fates import Fates
+from rules.memory.steps import AS_THEY_ARE, Event, OffChip, Step, path_of
 from rules.tpu import parts
 from rules.tpu.gone import Places, Sized
 from rules.tpu.parts import Arrival, Astray, Column, Content, Journey, Pace, journey_of
-from rules.tpu.steps import Fates, Region, Step
-from rules.tpu.unrolled import (
-    AS_THEY_ARE,
-    LONGEST,
-    Event,
-    Size,
-    Unrolled,
-    path_of,
-)
+from rules.tpu.unrolled import LONGEST, Size, Unrolled
 from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.checks import Check, Note
@@ -115,7 +109,7 @@ class Paces:
 
 
 def _offset(step: Step[Any], writes: bool) -> Expr | None:
-    found: tuple[Region, ...] = step.stores if writes else step.loads
+    found: tuple[OffChip, ...] = step.stores if writes else step.loads
     return found[0].begin if len(found) == 1 else None
 
 

@@ -6,16 +6,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
-from rules.memory.rests import Region, Stale, Step, stale, stale_in_order
+from rules.memory.places import off_chip as part_of
+from rules.memory.rests import Placed, Region, Stale, stale, stale_in_order
+from rules.memory.steps import OffChip, Step
 from rules.tpu import flow, kit, ppl_kit
 from rules.tpu.examples import pair
 from rules.tpu.kit import words
+from rules.tpu.local_steps import off_chip
 from verifier.dialects.names import OKK
 from verifier.hardware.chips import Chip
 from verifier.rulebase import Monitor, On, Replayed, Rule, register
 from verifier.symbolic.checks import Check, Note
 from verifier.symbolic.effects import Index
-from verifier.symbolic.expr import Expr
 from verifier.symbolic.lanes import LocalTensor, SystemTensor
 from verifier.symbolic.memory.events import Followed
 from verifier.symbolic.tensors import View
@@ -52,25 +54,23 @@ def _check(found: Stale, name: Callable[[Operation], str], run: bool) -> Check:
 # ----------------------------------------------------------------------------- places in lanes
 
 
-def _steps(trace: Trace) -> list[Step]:
-    out: list[Step] = []
+def _steps(trace: Trace) -> list[Placed]:
+    out: list[Placed] = []
     for op in flow.in_order(trace):
         reads: list[Region] = []
         writes: list[Region] = []
-        inputs: list[int] = []
-        part: tuple[Expr, ...] = ()
+        loads: list[OffChip] = []
         for touch in op.touches:
             if isinstance(touch.tensor, SystemTensor):
                 if touch.reads:
-                    inputs.append(id(touch.tensor.address.storage))
-                    part = (*part, touch.tensor.address.offset)
+                    loads.append(off_chip(touch.tensor))
             elif not touch.destroys:
                 region = _of_lanes(touch.role, flow.Use(op, touch, touch.tensor).taken)
                 if touch.reads:
                     reads.append(region)
                 if touch.writes:
                     writes.append(region)
-        out.append(Step(op, tuple(reads), tuple(writes), tuple(inputs), part))
+        out.append(Step(op, tuple(reads), tuple(writes), tuple(loads)))
     return out
 
 
@@ -137,17 +137,15 @@ register(
 # ----------------------------------------------------------------------------- tensors
 
 
-def _steps_of_tensors(trace: Trace) -> list[Step]:
-    out: list[Step] = []
+def _steps_of_tensors(trace: Trace) -> list[Placed]:
+    out: list[Placed] = []
     for op in sorted(trace.operations, key=lambda op: op.order):
         if not ppl_kit.is_device(op):
             continue
         reads = [_of_view(role, view) for role, view in op.reads if view.storage.buffer.on_chip]
         writes = [_of_view(role, view) for role, view in op.writes if view.storage.buffer.on_chip]
-        inputs = [view for _, view in op.reads if not view.storage.buffer.on_chip]
-        part = tuple(coord for view in inputs for coord in view.coords)
-        own = tuple(id(view.storage) for view in inputs)
-        out.append(Step(op, tuple(reads), tuple(writes), own, part))
+        loads = [part_of(view) for _, view in op.reads if not view.storage.buffer.on_chip]
+        out.append(Step(op, tuple(reads), tuple(writes), tuple(loads)))
     return out
 
 

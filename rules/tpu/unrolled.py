@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from rules.memory.steps import Event, Rounded, by_loop, path_of, turns
 from rules.tpu import kit
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
@@ -16,7 +17,6 @@ from verifier.symbolic.lanes import LocalTensor, SystemTensor, Touch
 from verifier.symbolic.memory.known import MOST_TURNS
 from verifier.symbolic.tensors import Loop
 from verifier.symbolic.trace import Operation
-from verifier.symbolic.views.common import conjuncts
 
 #: operations that are gone through
 _MOST_EVENTS: Final = 3 * MOST_TURNS * MOST_TURNS
@@ -28,36 +28,6 @@ LONGEST: Final = 4
 FEW: Final = 2
 #: so many rounds of a loop of which the number is plain
 MOST_ROUNDS: Final = (LONGEST + FEW) * MOST_TURNS
-_AS_IS: Final = E.Substitution({})
-
-
-class Event(Struct, frozen=True):
-    """An operation in some iteration, which is the ``round``-th one of its loop (None: of none).
-
-    ``sure``: it does happen, and once. ``here``: the indices of its loops then.
-    """
-
-    operation: Operation
-    touches: tuple[Touch, ...]
-    round: int | None = None
-    sure: bool = True
-    here: E.Substitution = _AS_IS
-
-    @property
-    def when(self) -> tuple[object, ...]:
-        """In which rounds of all its loops it is."""
-        loops = self.operation.loops
-        return (*self.operation.rounds, *(self.here.expr(loop.index) for loop in loops))
-
-    def local(self, *, writes: bool) -> Iterator[tuple[Touch, LocalTensor]]:
-        for touch in self.touches:
-            if isinstance(touch.tensor, LocalTensor) and (touch.writes if writes else touch.reads):
-                yield touch, touch.tensor
-
-    def system(self, *, writes: bool) -> Iterator[SystemTensor]:
-        for touch in self.touches:
-            if isinstance(touch.tensor, SystemTensor) and (touch.writes if writes else touch.reads):
-                yield touch.tensor
 
 
 class Size(Struct, frozen=True, eq=False):
@@ -122,35 +92,6 @@ class Size(Struct, frozen=True, eq=False):
         return E.Substitution({symbol: E.symbol(name, low, high, symbol.origin)})
 
 
-class Rounded(Struct, frozen=True, eq=False):
-    """A number of rounds that is put in; ``within``: as bounds of what it hangs on."""
-
-    put: E.Substitution
-    within: E.Substitution
-
-    def touches(self, touches: Sequence[Touch]) -> tuple[Touch, ...]:
-        """The tensors, where a minimum is a number if all rounds that are not the last have it."""
-        found = touches_at(touches, self.put)
-        terms = (t for each in found for t in (*each.tensor.shape, *each.tensor.strides))
-        plain = self.plain(terms)
-        return found if plain is None else touches_at(found, plain)
-
-    def plain(self, terms: Iterable[Expr]) -> E.Substitution | None:
-        """The minima that are numbers then."""
-        if self.within.is_empty:
-            return None
-        found: dict[E.Atom, Expr] = {
-            atom: value
-            for term in terms
-            for atom in term.atoms()
-            if isinstance(atom, E.Extremum) and (value := self.within.atom(atom)).is_const
-        }
-        return E.Substitution({}, atoms=found) if found else None
-
-
-AS_THEY_ARE: Final = Rounded(E.Substitution({}), E.Substitution({}))
-
-
 def sizes(operations: Sequence[Operation], *, plain: bool = False) -> Iterator[Size]:
     """The loops of which the number of rounds is one term and a number; ``plain``: or a number, or
     a sum that grows with a size. Of those of plain numbers beside each other the first one stands
@@ -203,47 +144,36 @@ class Unrolled:
 
     def events(self, put: Rounded | None) -> list[Event] | None:
         """None: there are too many, or a loop has no plain number of rounds."""
-        out: list[Event] = []
-        self._unroll(self.operations, self.depth, {}, None, put, out, _Most())
+        out = self._unroll(put, _Most())
         return out if len(out) <= _MOST_EVENTS else None
 
     def in_full(self, put: Rounded | None) -> list[Event] | None:
         """As :meth:`events`, of loops of plain numbers of rounds, which may be many."""
-        out: list[Event] = []
         if sum(map(_times, self.operations)) <= _MOST_PLAIN:
             most = _Most(_MOST_PLAIN, _MOST_PLAIN)
-            self._unroll(self.operations, self.depth, {}, None, put, out, most)
+            out = self._unroll(put, most)
             return out if len(out) <= _MOST_PLAIN else None
         return None
 
-    def _unroll(
-        self,
-        operations: Sequence[Operation],
-        depth: int,
-        indices: Mapping[E.Sym, Expr],
-        at: int | None,
-        put: Rounded | None,
-        out: list[Event],
-        most: _Most,
-    ) -> None:
-        for loop, group in by_loop(operations, depth):
+    def _unroll(self, put: Rounded | None, most: _Most) -> list[Event]:
+        out: list[Event] = []
+
+        def count(loop: Loop, here: E.Substitution) -> int | None:
+            trips = here.expr(loop.trips if put is None else put.put.expr(loop.trips))
+            return trips.const if trips.is_const and trips.const <= most.rounds else None
+
+        for turn in turns(self.operations, self.depth, {}, count):
             if len(out) > most.events:
-                return
-            if loop is None:
-                for op in group:
-                    self._event(op, indices, at, put, out)
+                break
+            indices = turn.indices
+            mine = next(iter(indices.values()), None)
+            at = None if mine is None else mine.const
+            if not turn.counted:
+                out += _any_rounds(turn.operations, turn.depth, indices, at, put)
                 continue
-            trips = loop.trips if put is None else put.put.expr(loop.trips)
-            trips = E.Substitution(indices).expr(trips)
-            if not trips.is_const or trips.const > most.rounds:
-                out += _any_rounds(group, depth, indices, at, put)
-                continue
-            for n in range(trips.const):
-                if len(out) > most.events:
-                    return
-                inner = {**indices, loop.symbol: E.const(n)}
-                round_ = n if depth == self.depth else at
-                self._unroll(group, depth + 1, inner, round_, put, out, most)
+            for op in turn.operations:
+                self._event(op, indices, at, put, out)
+        return out
 
     def _event(
         self,
@@ -264,7 +194,7 @@ class Unrolled:
         if key not in self._moved:
             self._moved[key] = touches_at(op.touches, here)
         touches = self._moved[key]
-        out.append(Event(op, touches if put is None else put.touches(touches), at, sure, here))
+        out.append(Event(op, touches if put is None else _rounded(touches, put), at, sure, here))
 
 
 def in_any_rounds(operations: Sequence[Operation]) -> Iterator[Event]:
@@ -295,33 +225,12 @@ def _any_rounds(
                 continue
             for op in ops:
                 touches = touches_at(op.touches, here)
-                yield Event(op, touches if put is None else put.touches(touches), at, False, here)
+                yield Event(op, touches if put is None else _rounded(touches, put), at, False, here)
 
 
 def _times(op: Operation) -> int:
     """How often an operation is done, as far as the numbers of rounds are plain."""
     return prod(loop.trips.const for loop in op.loops if loop.trips.is_const)
-
-
-def path_of(op: Operation) -> list[Bool]:
-    return [part for fact in op.path for part in conjuncts(fact)]
-
-
-def by_loop(
-    operations: Sequence[Operation], depth: int
-) -> Iterator[tuple[Loop | None, list[Operation]]]:
-    """Runs of operations of one loop at a depth, or of none."""
-    group: list[Operation] = []
-    current: Loop | None = None
-    for op in operations:
-        loop = op.loops[depth] if len(op.loops) > depth else None
-        if group and loop is not current:
-            yield current, group
-            group = []
-        current = loop
-        group.append(op)
-    if group:
-        yield current, group
 
 
 def touches_at(touches: Sequence[Touch], put: E.Substitution) -> tuple[Touch, ...]:
@@ -334,6 +243,14 @@ def touches_at(touches: Sequence[Touch], put: E.Substitution) -> tuple[Touch, ..
             moved = kit.moved_system(tensor, put)
         out.append(replace(touch, tensor=moved))
     return tuple(out)
+
+
+def _rounded(touches: Sequence[Touch], put: Rounded) -> tuple[Touch, ...]:
+    """The tensors, where a minimum is a number if all rounds that are not the last have it."""
+    found = touches_at(touches, put.put)
+    terms = (t for each in found for t in (*each.tensor.shape, *each.tensor.strides))
+    plain = put.plain(terms)
+    return found if plain is None else touches_at(found, plain)
 
 
 def without(term: Expr, bad: set[int], last: int) -> tuple[Bool, bool]:

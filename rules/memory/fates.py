@@ -8,89 +8,23 @@ is certain.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import product
-from typing import Final, Generic, Protocol, TypeAlias, TypeVar
+from collections.abc import Hashable, Iterator, Sequence
+from itertools import chain, product
+from typing import Generic, Protocol, TypeVar
 
 from msgspec import Struct
 
-from verifier.hardware.engines import Engine
-from verifier.symbolic import expr as E
-from verifier.symbolic.expr import Expr
-from verifier.symbolic.tensors import Storage
-from verifier.symbolic.trace import Operation
+from rules.memory.steps import Step
 
 PlaceT = TypeVar("PlaceT")
-#: a call in the text, and those by which it was reached (``Operation.call``)
-Call: TypeAlias = tuple[object, ...]
-_SAID: Final = (E.Expr, str, float, int, type(None))
 _PlaceT_contra = TypeVar("_PlaceT_contra", contravariant=True)
-
-
-class Region(Struct, frozen=True, eq=False):
-    """A part of a tensor off chip, in bytes from where that begins; ``where``: what tells it from
-    others."""
-
-    storage: Storage
-    begin: Expr
-    end: Expr
-    where: tuple[Expr, ...]
-
-    @property
-    def key(self) -> tuple[object, ...]:
-        return (id(self.storage), *self.where)
-
-
-class Step(Struct, Generic[PlaceT], eq=False):
-    """An operation that is done once.
-
-    ``round``: of the loop that is looked at; None: it is not in it. ``when``: in which rounds of
-    all its loops it is. ``sure``: it does happen.
-    ``seen``: others than the kernel see something of it. ``loads``: what it takes from tensors off
-    chip; ``off``: so many of the places that it reads, the last ones, are these. ``stores``: what
-    it writes there. ``adds``: to what it finds. ``said``: its operands that are no tensors
-    (:func:`said`). ``section``: the parallel section that it is in, whose engines are in no order.
-    """
-
-    operation: Operation
-    round: int | None
-    when: tuple[object, ...]
-    sure: bool
-    seen: bool
-    reads: tuple[PlaceT, ...]
-    writes: tuple[PlaceT, ...]
-    loads: tuple[Region, ...] = ()
-    off: int = 0
-    stores: tuple[Region, ...] = ()
-    said: tuple[object, ...] = ()
-    adds: bool = False
-    section: int | None = None
-    #: what it loads, the tensor first; empty: nothing; and the places off chip that it writes
-    part: tuple[object, ...] = ()
-    stored: tuple[tuple[object, ...], ...] = ()
-
-    def __post_init__(self) -> None:
-        self.part = tuple(item for region in self.loads for item in region.key)
-        self.stored = tuple(region.key for region in self.stores)
-
-    @property
-    def engine(self) -> Engine | None:
-        return self.operation.engine
-
-
-def said(op: Operation, here: E.Substitution) -> tuple[object, ...]:
-    """The numbers and names among the operands of an operation, with the indices that loops have
-    then."""
-    out: list[object] = []
-    for role, operand in op.operands.items():
-        if operand.view is None and isinstance(operand.value, _SAID):
-            value = operand.value
-            out += (role, here.expr(value) if isinstance(value, E.Expr) else value)
-    return tuple(out)
 
 
 class Meets(Protocol[_PlaceT_contra]):
     """How places lie to each other."""
+
+    def kind(self, place: _PlaceT_contra) -> Hashable:
+        """Places of different kinds surely have nothing in common."""
 
     def meet(self, one: _PlaceT_contra, other: _PlaceT_contra) -> bool:
         """Whether they may have something in common."""
@@ -126,7 +60,12 @@ class Fates(Generic[PlaceT]):
     ) -> None:
         self.steps = steps
         self._places = places
-        self._held: list[_Held[PlaceT]] = []
+        #: by kind of place, as they were left; and of each step in how many places
+        self._held: dict[Hashable, list[_Held[PlaceT]]] = {}
+        self._standing = [len(step.writes) for step in steps]
+        self._section: int | None = None
+        #: by step and place that it reads: whose results it may take there
+        self.found: list[tuple[int, ...]] = []
         #: by step: whose results it may take, and those of which it surely takes something
         self.taken = [0] * len(steps)
         self.surely = [0] * len(steps)
@@ -148,36 +87,47 @@ class Fates(Generic[PlaceT]):
 
     def _step(self, number: int) -> None:
         step = self.steps[number]
-        self._held = [held for held in self._held if not self._is_over(held, step)]
+        if step.section != self._section:
+            self._held = {kind: _standing(held) for kind, held in self._held.items()}
+            self._section = step.section
         self.sources.append(tuple(map(self._source, step.reads)))
-        for read in step.reads:
-            self._read(number, read)
+        self.found.append(tuple(self._read(number, read) for read in step.reads))
+        for found in self.found[number]:
+            self.taken[number] |= found
         if step.section is not None:
             for other in range(number):  # what is in no order with it may read it, too
                 before = self.steps[other]
                 if self._beside(other, number) and self.finds(before, step):
                     self.taken[other] |= 1 << number
-        for held in self._held:
+        by_kind: dict[Hashable, list[PlaceT]] = {}
+        for place in step.writes:
+            by_kind.setdefault(self._places.kind(place), []).append(place)
+        for kind, written in by_kind.items():
+            self._write(number, kind, written)
+
+    def _write(self, number: int, kind: Hashable, written: Sequence[PlaceT]) -> None:
+        """It leaves its result in places of a kind, and may fill others there."""
+        step, places = self.steps[number], self._places
+        here = self._held.setdefault(kind, [])
+        for held in here:
             if held.dying is not None or self._repeats(held, number):
                 continue
-            held.intact &= not any(self._places.meet(w, held.place) for w in step.writes)
-            if step.sure and any(self._places.fills(w, held.place) for w in step.writes):
+            held.intact &= not any(places.meet(place, held.place) for place in written)
+            if step.sure and any(places.fills(place, held.place) for place in written):
                 held.dying = number
-        gone = [held for held in self._held if held.dying is not None]
-        if step.section is None:
-            self._held = [held for held in self._held if held.dying is None]
-        left = {held.step for held in self._held if held.dying is None}
-        for held in gone:
-            if held.step not in left and held.dying is not None:
-                self.filled.setdefault(held.step, held.dying)
-        self._held += [_Held(number, place) for place in step.writes]
+                self._standing[held.step] -= 1
+                if not self._standing[held.step]:
+                    self.filled[held.step] = number
+        kept = _standing(here) if step.section is None else here
+        self._held[kind] = [*kept, *(_Held(number, place) for place in written)]
 
-    def _read(self, number: int, read: PlaceT) -> None:
+    def _read(self, number: int, read: PlaceT) -> int:
         """It takes the last result that has all of what it reads, and of later ones; and of those
         that this one only repeats."""
         places, sure, whole = self._places, self.steps[number].sure, None
         found: list[_Held[PlaceT]] = []
-        for held in reversed(self._held):
+        taken = 0
+        for held in reversed(self._held.get(places.kind(read), ())):
             if held.dying is not None and not self._beside(held.dying, number):
                 continue
             again = whole is not None and self._repeats(held, whole)
@@ -186,16 +136,17 @@ class Fates(Generic[PlaceT]):
             mixed = any(places.meet(each.place, held.place) for each in found)
             self.is_clear &= again or not mixed
             found.append(held)
-            self.taken[number] |= 1 << held.step
+            taken |= 1 << held.step
             before = self.steps[held.step]
             if before.sure and sure and places.share(held.place, read):
                 self.surely[number] |= 1 << held.step
             filled = before.sure and held.dying is None and not self._beside(held.step, number)
             if whole is None and filled and places.fills(held.place, read):
                 whole = held.step
+        return taken
 
     def _source(self, read: PlaceT) -> int | None:
-        for held in reversed(self._held):
+        for held in reversed(self._held.get(self._places.kind(read), ())):
             if held.dying is None and self._places.meet(held.place, read):
                 whole = held.intact and self._places.fills(held.place, read)
                 return held.step if whole and self._places.begin_alike(held.place, read) else None
@@ -216,9 +167,6 @@ class Fates(Generic[PlaceT]):
         """Whether places surely have all of others, one by one."""
         pairs = zip(one, other, strict=False)
         return len(one) == len(other) and all(self._places.fills(a, b) for a, b in pairs)
-
-    def _is_over(self, held: _Held[PlaceT], step: Step[PlaceT]) -> bool:
-        return held.dying is not None and self.steps[held.dying].section != step.section
 
     @property
     def is_raced(self) -> bool:
@@ -255,7 +203,7 @@ class Fates(Generic[PlaceT]):
 
     def _left(self, outside: Sequence[PlaceT]) -> int:
         out = 0
-        for held in self._held:
+        for held in chain.from_iterable(self._held.values()):
             if held.dying is None and any(self._places.meet(held.place, read) for read in outside):
                 out |= 1 << held.step
         return out
@@ -285,6 +233,11 @@ class Fates(Generic[PlaceT]):
         return not self.reached >> number & 1
 
 
+def _standing(held: Sequence[_Held[PlaceT]]) -> list[_Held[PlaceT]]:
+    """What nothing has filled."""
+    return [each for each in held if each.dying is None]
+
+
 def _all_behind(taken: Sequence[int]) -> list[int]:
     """By step: what it takes, what that has taken, and so on."""
     found, before = list(taken), [-1]
@@ -303,4 +256,4 @@ def bits(numbers: int) -> Iterator[int]:
         numbers ^= last
 
 
-__all__ = ["Call", "Fates", "Meets", "Region", "Step", "bits"]
+__all__ = ["Fates", "Meets", "bits"]

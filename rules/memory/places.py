@@ -1,14 +1,13 @@
-"""Operations on tensors one by one, with the views that they come to (:mod:`rules.tpu.steps`)."""
+"""Operations on tensors one by one (:mod:`rules.memory.steps`), with their views."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence, Set
 
 from msgspec.structs import replace
 
 from rules.memory.cases import boxes_apart, contains
-from rules.tpu.steps import Region, Step, said
-from rules.tpu.unrolled import Event, Rounded
+from rules.memory.steps import AS_THEY_ARE, Event, OffChip, Rounded, Step, said
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.memory.index import Access, index, tensor
@@ -19,14 +18,16 @@ from verifier.symbolic.trace import Trace
 class ViewSteps:
     """``stores``: the operations of which others than the kernel see something."""
 
-    def __init__(self, trace: Trace, stores: set[int]) -> None:
+    def __init__(self, trace: Trace, stores: Set[int] = frozenset()) -> None:
         self._stores = stores
+        #: the tensors of which it is not known by numbers which ones are meant
+        self._open: set[int] = set()
         self._reads: dict[int, list[Access]] = {}
         for uses in index(trace).storages:
             for read in (*uses.reads, *uses.targets, *uses.sums):
                 self._reads.setdefault(id(read.operation), []).append(read)
 
-    def steps(self, events: Sequence[Event], rounded: Rounded) -> list[Step[View]]:
+    def steps(self, events: Sequence[Event], rounded: Rounded = AS_THEY_ARE) -> list[Step[View]]:
         """Operations in turn, with the views that they come to then."""
         return [self._step(event, rounded) for event in events]
 
@@ -40,6 +41,9 @@ class ViewSteps:
         inside = [view for view in reads if view.storage.buffer.on_chip]
         outside = [view for view in reads if not view.storage.buffer.on_chip]
         writes = [_at(view, event, rounded) for _, view in op.writes]
+        for view in (*reads, *writes):
+            if not all(term.is_const for term in tensor(view)):
+                self._open.add(id(view.storage))
         return Step(
             operation=op,
             round=event.round,
@@ -48,12 +52,17 @@ class ViewSteps:
             seen=id(op) in self._stores,
             reads=(*inside, *outside),
             writes=tuple(writes),
-            loads=tuple(map(_region, outside)),
+            loads=tuple(map(off_chip, outside)),
             off=len(outside),
-            stores=tuple(_region(view) for view in writes if not view.storage.buffer.on_chip),
+            stores=tuple(off_chip(view) for view in writes if not view.storage.buffer.on_chip),
             adds=op.adds,
             said=said(op, event.here),
         )
+
+    def kind(self, place: View) -> Hashable:
+        """Places of different kinds surely have nothing in common."""
+        which = id(place.storage)
+        return which if which in self._open else (which, *tensor(place))
 
     def meet(self, one: View, other: View) -> bool:
         """Whether they may have an element in common."""
@@ -61,7 +70,9 @@ class ViewSteps:
             return False
         if any(E.ne(a, b) is E.TRUE for a, b in zip(tensor(one), tensor(other), strict=True)):
             return False
-        if one.box is None or other.box is None or one.frame != other.frame:
+        if not (one.exact and other.exact) or one.frame != other.frame:
+            return True
+        if one.box is None or other.box is None:
             return True
         return not boxes_apart(one.box, other.box)
 
@@ -83,16 +94,16 @@ def _first(view: View) -> tuple[Expr, ...]:
     return tuple(map(first.expr, view.coords))
 
 
-def _region(view: View) -> Region:
+def off_chip(view: View, role: str = "") -> OffChip:
     """Of elements that lie where it is not known, the place is one that nothing else has."""
     first, size = _first(view), view.dtype.itemsize
     if not view.exact or view.indirect or view.strides is not None:
         begin: Expr = E.fresh("place", 0, None, E.Origin.LOOP)
-        return Region(view.storage, begin, begin + 1, (*first, *view.shape))
+        return OffChip(view.storage, begin, begin + 1, (*first, *view.shape), role)
     last = E.Substitution({axis.symbol: axis.size - 1 for axis in view.axes})
     begin = _flat(first, view.frame) * size
     end = _flat(tuple(map(last.expr, view.coords)), view.frame) * size + size
-    return Region(view.storage, begin, end, (*first, *view.shape))
+    return OffChip(view.storage, begin, end, (*first, *view.shape), role)
 
 
 def _flat(coords: Sequence[Expr], frame: Sequence[Expr]) -> Expr:
@@ -108,12 +119,13 @@ def _held(read: Access, event: Event, rounded: Rounded) -> list[E.Bool]:
 
 
 def _at(view: View, event: Event, rounded: Rounded) -> View:
-    found = _put(_put(view, event.here), rounded.put)
+    found = put_in(put_in(view, event.here), rounded.put)
     plain = rounded.plain((*found.coords, *found.frame, *found.shape))
-    return found if plain is None else _put(found, plain)
+    return found if plain is None else put_in(found, plain)
 
 
-def _put(view: View, put: E.Substitution) -> View:
+def put_in(view: View, put: E.Substitution) -> View:
+    """A view where symbols have other values."""
     if put.is_empty:
         return view
     return replace(
@@ -126,4 +138,4 @@ def _put(view: View, put: E.Substitution) -> View:
     )
 
 
-__all__ = ["ViewSteps"]
+__all__ = ["ViewSteps", "off_chip", "put_in"]
