@@ -4,7 +4,8 @@ A loop brings a part of an input to one place in each round, and the last part i
 others; or two inputs come to one place, and the second one is shorter. Behind the smaller part lies
 what the load before has left. What is made of it element by element, and goes nowhere, is no fault;
 what folds it into a number together with the part is, or adds it up. Where something else fills the
-place in the loop, such as zeros for the rest, that is meant. The largest and the smallest of
+place in the loop, such as zeros for the rest, that is meant; but not what is filled only as far as
+the load brings, or in other rounds. The largest and the smallest of
 numbers are the same if some of them come twice: nothing is said of these. Nor is it where another
 factor is made in each round: it may have zeros there.
 
@@ -91,6 +92,9 @@ class Stale(Struct, frozen=True):
     fine: Bool
     given: tuple[Bool, ...] = ()
 
+    def unless(self, *fine: Bool) -> Stale:
+        return replace(self, fine=E.or_(self.fine, *fine))
+
 
 class _Valid(Struct, frozen=True):
     """What is brought of a place; ``tails``: the dimensions along which there may be a rest beyond,
@@ -115,13 +119,55 @@ def stale(steps: Sequence[Placed], element: Element) -> Iterator[Stale]:
             if not tails or loop in region.loops or any(symbol in t.free() for t in fixed):
                 continue
             body = [step for step in steps if loop in step.operation.loops]
-            again = (step for step in body if step is not load and _fills(step, region.place))
-            goes_on = any(symbol in part.begin.free() for part in load.loads)
-            if goes_on and not any(again):
+            again = [step for step in body if step is not load and _fills(step, region.place)]
+            if any(symbol in part.begin.free() for part in load.loads):
                 behind = [step for step in body if _follows(step, load)]
                 for found in _Follow(element, body).taken(behind, load, tails):
-                    yield _unless_less_before(found, region, loop)
+                    filled = _is_filled_again(again, load, found)
+                    if filled is not E.TRUE:
+                        yield _unless_less_before(found.unless(filled), region, loop)
         yield from _replaced(steps, load, element)
+
+
+def _is_filled_again(fills: Sequence[Placed], load: Placed, found: Stale) -> Bool:
+    """When something else is written over the rest in the round of a load.
+
+    What is written before it, and no further than it brings, leaves the rest as it is. What is
+    written behind it may clear what it has brought for the next round.
+    """
+    (region,) = load.writes
+    beyond = [step for step in fills if not _is_within(step, load, found.tail)]
+    if len(beyond) != 1:
+        return E.FALSE if not beyond else E.TRUE
+    (step,) = beyond
+    (fill,) = (each for each in step.writes if each.place == region.place)
+    loops = step.operation.loops
+    if _follows(step, load) or loops != load.operation.loops[: len(loops)]:
+        return E.TRUE
+    if not _lies_along(fill, region):
+        return E.TRUE
+    path = (fact for fact in step.operation.path if fact not in load.operation.path)
+    # (where another place was made of it, how far the reader goes is said of that one)
+    own = found.read.place == region.place
+    end = found.read.end(found.axis) if own else fill.end(found.tail)
+    begin = fill.end(found.tail) - fill.sizes[found.tail]
+    return E.and_(*path, E.le(begin, region.end(found.tail)), E.le(end, fill.end(found.tail)))
+
+
+def _lies_along(one: Region, other: Region) -> bool:
+    """Whether it can be said how far each of two parts of a place goes."""
+    if len(one.sizes) != len(other.sizes) or one.instance != other.instance:
+        return False
+    return len(one.begin) == len(one.sizes) or one.begin == other.begin
+
+
+def _is_within(step: Placed, load: Placed, tail: int) -> bool:
+    """Whether something is surely written before a load, and no further than that brings."""
+    (region,) = load.writes
+    fills = [each for each in step.writes if each.place == region.place]
+    if len(fills) != 1 or _follows(step, load) or not _lies_along(fills[0], region):
+        return False
+    return E.le(fills[0].end(tail), region.end(tail)) is E.TRUE
 
 
 def _unless_less_before(found: Stale, region: Region, loop: Loop) -> Stale:
@@ -131,7 +177,7 @@ def _unless_less_before(found: Stale, region: Region, loop: Loop) -> Stale:
     less = E.le(put.expr(region.end(found.tail)), region.end(found.tail))
     other = (E.ne(put.expr(term), term) for term in region.instance)
     given = (E.lt(earlier, loop.index), *map(put.bool, found.load.operation.path))
-    return replace(found, fine=E.or_(found.fine, less, *other), given=given)
+    return replace(found.unless(less, *other), given=given)
 
 
 def _replaced(steps: Sequence[Placed], load: Placed, element: Element) -> Iterator[Stale]:
@@ -153,7 +199,8 @@ def _replaced(steps: Sequence[Placed], load: Placed, element: Element) -> Iterat
             continue
         tails = _smaller(region, other)
         between = [step for step in steps if _follows(step, first) and _follows(load, step)]
-        if not tails or any(_fills(step, region.place) for step in between):
+        fills = [step for step in between if _fills(step, region.place)]
+        if not tails:
             continue
         if not any(_takes(read, other, tails) for step in between for read in step.reads):
             continue
@@ -163,8 +210,10 @@ def _replaced(steps: Sequence[Placed], load: Placed, element: Element) -> Iterat
             if _follows(step, load) and step.operation.loops[: len(around)] == around
         ]
         for found in _Follow(element, steps).taken(behind, load, tails):
-            less = E.le(other.end(found.tail), region.end(found.tail))
-            yield replace(found, fine=E.or_(found.fine, less))
+            filled = _is_filled_again(fills, load, found)
+            if filled is not E.TRUE:
+                less = E.le(other.end(found.tail), region.end(found.tail))
+                yield found.unless(filled, less)
 
 
 def _smaller(region: Region, other: Region) -> list[int]:
@@ -191,7 +240,7 @@ def stale_in_order(steps: Sequence[Placed], element: Element) -> Iterator[Stale]
         for region in step.writes:
             last = before.get(region.place)
             again = last is not None and _is_load(step) and _same(last[0], step)
-            if not again and _fills(step, region.place):
+            if not again and _fills(step, region.place) and not _leaves(region, last):
                 before.pop(region.place, None)
             if not _is_load(step):
                 continue
@@ -204,6 +253,17 @@ def stale_in_order(steps: Sequence[Placed], element: Element) -> Iterator[Stale]
             smaller = [k for k in tails if E.lt(region.sizes[k], most[k]) is E.TRUE]
             if smaller:
                 yield from _Follow(element, steps).taken(steps[position + 1 :], step, smaller)
+
+
+def _leaves(fill: Region, last: tuple[Placed, tuple[Expr, ...]] | None) -> bool:
+    """Whether something is written over the beginning of what loads have brought, and less."""
+    if last is None:
+        return False
+    step, most = last
+    loaded = next(each for each in step.writes if each.place == fill.place)
+    if fill.begin != loaded.begin or len(fill.sizes) != len(most):
+        return False
+    return any(E.lt(size, whole) is E.TRUE for size, whole in zip(fill.sizes, most, strict=True))
 
 
 def _same(one: Placed, other: Placed) -> bool:
@@ -271,14 +331,16 @@ class _Follow:
     ) -> Iterator[Stale]:
         """What becomes of an operand, by what the description says of it."""
         operation = step.operation
-        if operation.instruction is None or self._hangs_on_another(step, read, load):
+        zeros = self._zeros_elsewhere(step, read, load)
+        if operation.instruction is None or zeros is E.TRUE:
             return
         for axis, tail in known.tails.items():
             own = read.axis(axis)
             if own is None or not _alike(read, known.region, axis):
                 continue
-            fine = E.le(read.end(axis), known.region.end(axis))
-            found = Stale(step, read, load, axis, tail, known.region.sizes[axis], fine)
+            fine = E.or_(zeros, E.le(read.end(axis), known.region.end(axis)))
+            size = known.region.sizes[axis]
+            found = Stale(step, read, load, axis, tail, size, fine)
             for entry in operation.instruction.footprint.reads_of(read.role):
                 line, index = self._line(operation, entry)
                 if fine is E.TRUE or line is None or own >= len(line):
@@ -319,7 +381,8 @@ class _Follow:
             extent = extent - read.begin[axis]
         sizes = list(target.sizes)
         sizes[there] = E.minimum(sizes[there], extent)
-        made[target.place] = _Valid(replace(target, sizes=tuple(sizes)), {there: found.tail}, sums)
+        region = replace(target, sizes=tuple(sizes))
+        made[target.place] = _Valid(region, {there: found.tail}, sums)
 
     def _line(self, operation: Operation, entry: Reads) -> tuple[Line | None, Index]:
         """What goes into an element of the result: None where all along an axis does."""
@@ -337,29 +400,45 @@ class _Follow:
         inner = load.operation.loops[-1:]
         return target.place in self._filled or any(loop in target.loops for loop in inner)
 
-    def _hangs_on_another(self, step: Placed, read: Region, load: Placed) -> bool:
-        """Whether another operand may be made such that the rest does not count: of zeros there."""
+    def _zeros_elsewhere(self, step: Placed, read: Region, load: Placed) -> Bool:
+        """When another operand may be made such that the rest does not count: of zeros there."""
         operation = step.operation
         if adds(operation):
-            return False
+            return E.FALSE
         others = [each for each in step.reads if each.place != read.place]
         factors = (operation.instruction.factors if operation.instruction is not None else ()) or ()
         if read.role in factors:
-            return not all(self._is_dense(o, load) for o in others if o.role in factors)
-        return any(o.place in self._written and not self._has_rest(o, load) for o in others)
+            factor = (each for each in others if each.role in factors and not each.filled)
+            return E.or_(*(self._zeros(step, each, load) for each in factor))
+        written = (each for each in others if each.place in self._written)
+        return E.or_(*(self._zeros(step, each, load) for each in written))
 
-    def _is_dense(self, other: Region, load: Placed) -> bool:
-        """Whether a factor has rests, too, or is one number everywhere that is not zero."""
-        return self._has_rest(other, load) or other.filled
-
-    def _has_rest(self, other: Region, load: Placed) -> bool:
-        """Whether an operand is loaded in part, by the same rounds."""
+    def _zeros(self, step: Placed, other: Region, load: Placed) -> Bool:
+        """When an operand may be zeros beyond what the same rounds bring: never, where it is only
+        loaded in part, too, and nothing else is written there."""
         inner = {loop.symbol for loop in load.operation.loops}
-        fills = [step for step in self._around if _fills(step, other.place)]
-        return bool(fills) and all(
-            _is_load(step) and any(s in inner for size in step.writes[0].sizes for s in size.free())
-            for step in fills
+        fills = [each for each in self._around if _fills(each, other.place)]
+        loads = [each for each in fills if _is_load(each) and _parts_along(each, inner)]
+        if not loads or len(loads) not in (1, len(fills)):
+            return E.TRUE
+        rest = [each for each in fills if each not in loads]
+        return E.or_(
+            *(
+                _is_filled_again(rest, loads[0], self._taken_of(step, other, loads[0], axis))
+                for axis in _parts_along(loads[0], inner)
+            )
         )
+
+    @staticmethod
+    def _taken_of(step: Placed, read: Region, load: Placed, axis: int) -> Stale:
+        size = load.writes[0].sizes[axis]
+        return Stale(step, read, load, axis, axis, size, E.FALSE)
+
+
+def _parts_along(load: Placed, inner: set[E.Sym]) -> list[int]:
+    """The dimensions of which rounds bring different parts."""
+    sizes = enumerate(load.writes[0].sizes)
+    return [axis for axis, size in sizes if not inner.isdisjoint(size.free())]
 
 
 def _is_done(operation: Operation, entry: Reads) -> bool:

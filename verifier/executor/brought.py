@@ -50,7 +50,8 @@ def note_writes(machine: ConcreteMachine, steps: Steps, bounds: dict[str, Bound]
         if source is not None and _is_loaded(source):
             _bring(found, steps.operation)
         elif all(bounds[read].memory is not found.memory for read in steps.tiles_read):
-            found.memory.brought = None
+            if not _leaves(found):
+                found.memory.brought = None
 
 
 def _check_lost(machine: ConcreteMachine, steps: Steps, found: Bound) -> None:
@@ -91,6 +92,14 @@ def _bring(found: Bound, operation: Operation) -> None:
     last = memory.brought
     most = max(count, last.most) if last is not None and last.begin == begin else count
     memory.brought = Brought(operation, begin, count, most)
+
+
+def _leaves(found: Bound) -> bool:
+    """Whether something is written over the beginning of what loads have brought, and less."""
+    last = found.memory.brought
+    if last is None or _begin(found.place) != last.begin:
+        return False
+    return _count(found.place) < last.most
 
 
 def _begin(place: Geometry | Gather) -> int:
