@@ -106,7 +106,7 @@ def determined(trace: Trace, extents: Iterable[Expr]) -> bool:
 
 def _own(condition: Bool) -> Iterator[int]:
     """The numbers that a kernel divides by, a few: tiles have these sizes."""
-    quotients = (term for term in E.walk(condition) if isinstance(term, E.Div))
+    quotients = E.divisions(condition)
     own = {quotient.den.const for quotient in quotients if quotient.den.is_const}
     yield from sorted(own - {*_SIZES})[:_MOST]
 

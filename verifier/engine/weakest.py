@@ -248,7 +248,7 @@ def _at_model(
 
 def _is_legible(demand: Bool) -> bool:
     """Whether somebody wants to read a condition, and the solver is done with it soon."""
-    by_sizes = any(isinstance(i, E.Div) and not i.den.is_const for i in E.walk(demand))
+    by_sizes = any(not quotient.den.is_const for quotient in E.divisions(demand))
     return _size(demand) <= (_BY_SIZES if by_sizes else _LEGIBLE)
 
 

@@ -61,8 +61,8 @@ def of_tasks(facts: Sequence[Bool], goal: Bool, holds: Callable[[Bool], bool]) -
     quotients = {
         item: None
         for term in (*facts, goal)
-        for item in E.walk(term)
-        if isinstance(item, E.Div) and not item.den.is_const and positive(item.den)
+        for item in E.divisions(term)
+        if not item.den.is_const and positive(item.den)
     }
     found: dict[Bool, None] = {}
     bounds = [fact for fact in facts if fact.kind is E.BoolKind.LE]
@@ -106,7 +106,7 @@ def by_tiles(
     ``t`` is ``n*row + column`` with ``column < n``, and neither both rows nor both columns are the
     same. If that says the goal, so do the facts. None: there are no two such tasks.
     """
-    quotients = [item for item in E.walk(goal) if isinstance(item, E.Div) and not item.den.is_const]
+    quotients = [item for item in E.divisions(goal) if not item.den.is_const]
     for one, other in combinations(dict.fromkeys(quotients), 2):
         apart = one.num - other.num
         if one.den is not other.den or not holds(E.ge(one.den, 1)) or not _differ(apart, holds):

@@ -79,7 +79,13 @@ from verifier.symbolic.expr.terms import (
     lift,
     symbol,
 )
-from verifier.symbolic.expr.walking import divisors, may_be_zero, unless_undefined, walk
+from verifier.symbolic.expr.walking import (
+    divisions,
+    divisors,
+    may_be_zero,
+    unless_undefined,
+    walk,
+)
 
 __all__ = [
     "FALSE",
@@ -112,6 +118,7 @@ __all__ = [
     "bounds",
     "ceildiv",
     "const",
+    "divisions",
     "divisors",
     "eq",
     "evaluate",

@@ -545,12 +545,23 @@ JUNCTIONS: Final = (BoolKind.AND, BoolKind.OR)
 class Bool:
     """A formula. Immutable, interned; built by the functions below only."""
 
-    __slots__ = ("_flags", "_free", "_negation", "_variables", "args", "expr", "kind", "name")
+    __slots__ = (
+        "_divisions",
+        "_flags",
+        "_free",
+        "_negation",
+        "_variables",
+        "args",
+        "expr",
+        "kind",
+        "name",
+    )
 
     kind: BoolKind
     expr: Expr | None
     args: tuple[Bool, ...]
     name: str
+    _divisions: tuple[Div, ...] | None
     _flags: tuple[str, ...] | None
     _free: tuple[Sym, ...] | None
     _negation: Bool | None
@@ -613,7 +624,7 @@ def formula(
         found.args = args
         found.name = name
         found._flags = found._free = None
-        found._negation = found._variables = None
+        found._divisions = found._negation = found._variables = None
         _context.bools[key] = found
     return found
 
@@ -621,7 +632,7 @@ def formula(
 def _constant(name: str) -> Bool:
     out = Bool.__new__(Bool)
     out.kind, out.expr, out.args, out.name, out._free = BoolKind.CONST, None, (), name, ()
-    out._flags, out._negation, out._variables = (), None, None
+    out._divisions, out._flags, out._negation, out._variables = (), (), None, None
     return out
 
 

@@ -31,12 +31,20 @@ def walk(term: Bool | Expr) -> Iterator[Bool | Expr | Atom]:
         stack.extend(reversed(children))
 
 
+def divisions(term: Bool) -> tuple[Div, ...]:
+    """The quotients in a formula, each once, in the order of :func:`walk`: most facts are asked
+    for theirs again and again."""
+    if term._divisions is None:
+        term._divisions = tuple(item for item in walk(term) if isinstance(item, Div))
+    return term._divisions
+
+
 def divisors(terms: Sequence[Bool]) -> list[Expr]:
     """The divisors in ``terms`` that may be zero for all their static bounds say."""
     out: dict[int, Expr] = {}
     for term in terms:
-        for item in walk(term):
-            if isinstance(item, Div) and may_be_zero(item.den):
+        for item in divisions(term):
+            if may_be_zero(item.den):
                 out.setdefault(id(item.den), item.den)
     return list(out.values())
 
