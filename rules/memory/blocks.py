@@ -63,7 +63,7 @@ def blocks_left(trace: Trace, storages: Iterable[Uses]) -> Iterator[Left]:
     storages = list(storages)
     known: set[tuple[int, int]] = set()  # of which the size is said for all inputs
     told: set[tuple[int, int]] = set()  # of which something is left out at a larger size
-    for numbers, given in _cases(trace):
+    for numbers, given in cases(trace):
         put = E.Substitution(numbers)
         sizes = {
             (id(uses), dimension): size.const
@@ -75,13 +75,13 @@ def blocks_left(trace: Trace, storages: Iterable[Uses]) -> Iterator[Left]:
         asked = [uses for uses in storages if any(key[0] == id(uses) for key in sizes)]
         try:
             found = [*_of_pairs([*_found(trace, asked, sizes, numbers, given, told)])]
-        except _TooManyError:
+        except TooManyError:
             return
         told.update((id(left.uses), left.dimension) for left in found)
         yield from found
 
 
-def _cases(trace: Trace) -> Iterator[tuple[dict[Sym, Expr], tuple[Bool, ...]]]:
+def cases(trace: Trace) -> Iterator[tuple[dict[Sym, Expr], tuple[Bool, ...]]]:
     """The numbers that sizes are: those demanded, each of those that are listed, and each of a few
     that the demands leave.
 
@@ -90,18 +90,18 @@ def _cases(trace: Trace) -> Iterator[tuple[dict[Sym, Expr], tuple[Bool, ...]]]:
     sizes = sizes_of(trace)
     numbers = {symbol: size for symbol, size in numbers_of(trace).items() if symbol in sizes}
     yield numbers, ()
-    for fact in _said(trace):
+    for fact in demanded(trace):
         if fact.kind is E.BoolKind.OR:
             listed = [numbers_said([each]) for each in fact.args]
             if all(said and sizes.issuperset(said) for said in listed):
                 for said, each in zip(listed, fact.args, strict=True):
                     yield {**numbers, **said}, (each,)
     for symbol in sorted(sizes - numbers.keys(), key=lambda symbol: symbol.name):
-        for value in _few(symbol, [E.Substitution(numbers).bool(fact) for fact in _said(trace)]):
+        for value in _few(symbol, [E.Substitution(numbers).bool(fact) for fact in demanded(trace)]):
             yield {**numbers, symbol: E.const(value)}, (E.eq(E.from_atom(symbol), value),)
 
 
-def _said(trace: Trace) -> Iterator[Bool]:
+def demanded(trace: Trace) -> Iterator[Bool]:
     """What is demanded, in single conditions."""
     for item in trace.assumptions:
         yield from conjuncts(item.condition)
@@ -128,7 +128,7 @@ def sizes_of(trace: Trace) -> set[Sym]:
     """The symbols that sizes of inputs are made of, and what the kernel sets equal to them."""
     given = (each for each in trace.storages if each.kind is StorageKind.INPUT)
     sizes = {symbol for each in given for size in each.shape for symbol in size.free()}
-    tied = (fact.free() for fact in _said(trace) if fact.kind is E.BoolKind.EQ)
+    tied = (fact.free() for fact in demanded(trace) if fact.kind is E.BoolKind.EQ)
     return sizes.union(*(names for names in tied if not sizes.isdisjoint(names)))
 
 
@@ -142,7 +142,7 @@ def _found(
 ) -> Iterator[tuple[Left, int]]:
     flow: _Flow | None = None
     for uses in storages:
-        read = _read(uses, _Rounds(trace.grid, numbers))
+        read = _read(uses, Rounds(trace.grid, numbers))
         for dimension in range(len(uses.reads[0].view.frame)):
             extent = sizes.get((id(uses), dimension))
             if read is None or extent is None:
@@ -152,7 +152,7 @@ def _found(
             if gap is None:
                 continue
             if flow is None:
-                flow = _Flow(trace, storages, _Rounds(trace.grid, numbers))
+                flow = _Flow(trace, storages, Rounds(trace.grid, numbers))
             parts = {each[dimension] for _, each in read}
             if flow.adds_up(uses.storage, dimension, parts, fewest):
                 last = max(read, key=lambda item: item[0].order)[0]
@@ -179,7 +179,7 @@ _LAST: Final = "the last block is"
 _BETWEEN: Final = "what lies between others is"
 
 
-def _read(uses: Uses, rounds: _Rounds) -> list[tuple[Access, _Parts]] | None:
+def _read(uses: Uses, rounds: Rounds) -> list[tuple[Access, _Parts]] | None:
     """What is read of a tensor, round by round; None: that is not known."""
     by_operation: dict[int, list[Access]] = {}
     for read in uses.reads:
@@ -233,11 +233,11 @@ def _gap(
 # ----------------------------------------------------------------------------- rounds
 
 
-class _TooManyError(Exception):
+class TooManyError(Exception):
     """There are more rounds than are gone through."""
 
 
-class _Rounds:
+class Rounds:
     """Operations one round after the other; of loops whose rounds no number counts, any one."""
 
     def __init__(self, grid: Sequence[Loop], numbers: Mapping[Sym, Expr]) -> None:
@@ -249,7 +249,7 @@ class _Rounds:
         """What is done in each round of their loops, and may happen.
 
         Raises:
-            _TooManyError: there are too many.
+            TooManyError: there are too many.
         """
         yield from self._inside(operations, 0, self._numbers)
 
@@ -262,7 +262,7 @@ class _Rounds:
                 continue
             self._left -= 1 + len(turn.operations)
             if self._left < 0:
-                raise _TooManyError
+                raise TooManyError
             here = E.Substitution(turn.indices)
             for op in turn.operations:
                 happens = here.bool(E.and_(*op.path))
@@ -332,8 +332,8 @@ class _Taken(Struct, frozen=True):
 class _Flow:
     """Which parts of inputs become one, in all rounds of a kernel."""
 
-    def __init__(self, trace: Trace, inputs: Iterable[Uses], rounds: _Rounds) -> None:
-        """Raises: _TooManyError: there are too many rounds."""
+    def __init__(self, trace: Trace, inputs: Iterable[Uses], rounds: Rounds) -> None:
+        """Raises: TooManyError: there are too many rounds."""
         places = ViewSteps(trace)
         ordered = sorted(trace.operations, key=lambda operation: operation.order)
         steps = places.steps([*rounds.events(ordered)])
@@ -401,4 +401,4 @@ def _sums(
         yield total, count
 
 
-__all__ = ["Left", "blocks_left", "sizes_of"]
+__all__ = ["Left", "Rounds", "TooManyError", "blocks_left", "cases", "demanded", "sizes_of"]

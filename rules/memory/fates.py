@@ -15,6 +15,7 @@ from typing import Generic, Protocol, TypeVar
 from msgspec import Struct
 
 from rules.memory.steps import Step
+from verifier.symbolic import expr as E
 
 PlaceT = TypeVar("PlaceT")
 _PlaceT_contra = TypeVar("_PlaceT_contra", contravariant=True)
@@ -200,6 +201,18 @@ class Fates(Generic[PlaceT]):
     def finds(self, one: Step[PlaceT], other: Step[PlaceT]) -> bool:
         """Whether a step may read a place that another one writes."""
         return any(self._places.meet(w, r) for w in other.writes for r in one.reads)
+
+    def bring_the_same(self, one: Step[PlaceT], other: Step[PlaceT]) -> bool:
+        """Whether two loads may take some part of a tensor off chip in common."""
+        regions = [(a, b) for a, b in product(one.loads, other.loads) if a.storage is b.storage]
+        if not any(
+            E.or_(E.le(a.end, b.begin), E.le(b.end, a.begin)) is not E.TRUE for a, b in regions
+        ):
+            return False
+        if not (one.off and other.off):
+            return True
+        parts = product(one.reads[-one.off :], other.reads[-other.off :])
+        return any(self._places.meet(*pair) for pair in parts)
 
     def _left(self, outside: Sequence[PlaceT]) -> int:
         out = 0

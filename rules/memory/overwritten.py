@@ -30,6 +30,7 @@ from rules.memory.cases import (
     covered,
     preceding,
 )
+from rules.memory.idle import idle_loads
 from rules.memory.loaded import Load, brought_again, is_linear, load_of
 from rules.memory.places import put_in
 from rules.memory.reading import regions
@@ -101,6 +102,28 @@ def overwritten_loads(trace: Trace, target: Target) -> Iterable[Check]:
             for later in _over(write, uses, trace, maker):
                 if _is_meant_for(later.write, write) and not _told_of_order(write, later, trace):
                     yield from _read_or_brought(load, later, uses, table)
+    yield from _for_nothing(trace)
+
+
+def _for_nothing(trace: Trace) -> Iterator[Check]:
+    """A check for each load in rounds that do nothing else, all of which is lost."""
+    found = [
+        uses.storage
+        for uses in _placed_by_nobody(trace, Buffer.SBUF)
+        if any(read.path or read.operation.rounds for read in uses.reads)
+    ]
+    for lost in idle_loads(trace, found) if found else ():
+        yield replace(
+            _told(lost.storage, lost.operation),
+            predicate=lost.fine,
+            given=lost.given,
+            path=(),
+            order=max(lost.operation.order, lost.again.order),
+            notes=(
+                Note(lost.again.span, "it is overwritten here in a later round"),
+                Note(lost.operation.span, "the rounds before do nothing else"),
+            ),
+        )
 
 
 def _placed_by_nobody(trace: Trace, buffer: Buffer) -> Iterator[Uses]:

@@ -215,6 +215,7 @@ class Gone(Generic[PlaceT]):
             bad = self._at_length(lambda course: course.unstored(op))
         if not bad and self._has_some(op):
             bad = self._at_length(lambda course: course.left_out(op))
+        bad = bad or self._at_length(lambda course: course.idle(op))
         return bad or self._unused(op)
 
     def _unused(self, op: Operation) -> dict[int, int]:

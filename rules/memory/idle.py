@@ -1,0 +1,209 @@
+"""Rounds that are gone through for nothing but to load what is lost.
+
+What a round does not read under its own condition may be meant: the next one loads over it. Where
+a loop begins with rounds of which nothing comes at all, since all that they load is overwritten by
+the same calls before anything has read it, while every later round's load is read, these were to
+fill what later rounds read: they warm up a ring that is too short, or of which each round takes one
+buffer alone. Nothing else brings the part then. A loop that goes to some of what it loads on
+purpose does something else in those rounds, loads the part once more, or leaves out others, too, as
+samples do, or as many as it reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final, Generic, TypeVar
+
+from msgspec import Struct
+
+from rules.memory.blocks import Rounds, TooManyError, cases, demanded, sizes_of
+from rules.memory.fates import Fates
+from rules.memory.places import ViewSteps
+from rules.memory.steps import Step
+from verifier.symbolic import expr as E
+from verifier.symbolic.expr import Bool, Expr, Sym
+from verifier.symbolic.tensors import LoopKind, Storage, View
+from verifier.symbolic.trace import Operation, Trace
+
+PlaceT = TypeVar("PlaceT")
+
+#: so many sizes of a loop of any number of rounds are looked at, and so large ones
+_SIZES: Final = 4
+_LARGEST: Final = 64
+
+#: the rounds that an operation is in, outermost first: of which loop, and which one
+_Around = tuple[tuple[object, object], ...]
+
+
+class Idle(Generic[PlaceT]):
+    """The loads of such rounds among steps that were followed."""
+
+    def __init__(self, fates: Fates[PlaceT]) -> None:
+        self._fates = fates
+        self._around = [*map(_around, fates.steps)]
+        self._taken = self._surely = 0
+        for taken, surely in zip(fates.taken, fates.surely, strict=True):
+            self._taken |= taken
+            self._surely |= surely
+
+    def lost(self) -> Iterator[int]:
+        """The first load that each call does in such rounds of a loop."""
+        calls: dict[object, list[int]] = {}
+        for number, step in enumerate(self._fates.steps):
+            if _is_load(step):
+                op = step.operation
+                calls.setdefault((op.call, op.loops, len(op.rounds)), []).append(number)
+        for numbers in calls.values():
+            for depth in range(len(self._around[numbers[0]])):
+                if not _is_grid(self._fates.steps[numbers[0]].operation, depth):
+                    yield from self._in_loop(numbers, depth)
+
+    def _in_loop(self, numbers: Sequence[int], depth: int) -> Iterator[int]:
+        """Those of one call, in each loop at a depth."""
+        loops: dict[object, dict[_Around, list[int]]] = {}
+        for number in numbers:
+            around = self._around[number]
+            rounds = loops.setdefault((around[:depth], around[depth][0]), {})
+            rounds.setdefault(around[: depth + 1], []).append(number)
+        for rounds in loops.values():
+            every = [*rounds.values()]
+            read = [all(self._surely >> n & 1 for n in loads) for loads in every]
+            first = read.index(True) if True in read else 0
+            if not 0 < first <= len(read) - first or not all(read[first:]):
+                continue
+            later = {n for loads in every[1:] for n in loads}
+            lost = (self._is_lost(n, later) for loads in every[:first] for n in loads)
+            if all(lost) and all(self._is_idle(each) for each in [*rounds][:first]):
+                yield every[0][0]
+
+    def _is_lost(self, number: int, later: set[int]) -> bool:
+        """Whether one of some later loads is over all of it, nothing may have read any of it, and
+        nothing else brings the part."""
+        sure = self._fates.steps[number].sure and not self._taken >> number & 1
+        return sure and self._fates.filled.get(number) in later and self._is_alone(number)
+
+    def _is_alone(self, number: int) -> bool:
+        fates, mine = self._fates, self._fates.steps[number]
+        (part,) = mine.loads
+        return not any(
+            any(region.storage is part.storage for region in other.stores)
+            or fates.bring_the_same(other, mine)
+            for n, other in enumerate(fates.steps)
+            if n != number
+        )
+
+    def _is_idle(self, around: _Around) -> bool:
+        """Whether nothing of what a round does is for anything."""
+        used = self._taken | self._fates.left
+        mine = (n for n, each in enumerate(self._around) if each[: len(around)] == around)
+        steps = self._fates.steps
+        return not any(used >> n & 1 or steps[n].seen or steps[n].stores for n in mine)
+
+
+def _around(step: Step[PlaceT]) -> _Around:
+    rounds, loops = step.operation.rounds, step.operation.loops
+    of = (*(each.loop for each in rounds), *loops)
+    which = (*(each.value for each in rounds), *step.when[len(rounds) :])
+    return tuple(zip(of, which, strict=True))
+
+
+def _is_grid(op: Operation, depth: int) -> bool:
+    loops = op.loops[depth - len(op.rounds) :] if depth >= len(op.rounds) else ()
+    return bool(loops) and loops[0].kind is LoopKind.GRID
+
+
+def _is_load(step: Step[PlaceT]) -> bool:
+    """Whether it brings a part of one tensor, and makes nothing of it."""
+    inside = len(step.reads) > step.off
+    return len(step.loads) == 1 and bool(step.writes) and not (inside or step.stores or step.adds)
+
+
+# ----------------------------------------------------------------------------- of a trace
+
+
+class Lost(Struct, frozen=True):
+    """What a load has left in a tensor is lost unless ``fine`` holds, where ``given`` does; the
+    load ``again`` is over it."""
+
+    operation: Operation
+    again: Operation
+    storage: Storage
+    fine: Bool = E.FALSE
+    given: tuple[Bool, ...] = ()
+
+
+def idle_loads(trace: Trace, storages: Sequence[Storage]) -> Iterator[Lost]:
+    """The loads to some tensors in rounds that are for nothing else.
+
+    Where sizes are numbers, or a few; of a loop of any number of rounds if that shows from some
+    number on.
+    """
+    told: set[object] = set()
+    for numbers, given in cases(trace):
+        for lost in _found(trace, storages, numbers):
+            if lost.operation.call not in told:
+                told.add(lost.operation.call)
+                yield Lost(lost.operation, lost.again, lost.storage, given=given)
+        if not given:
+            known = numbers
+    for symbol in _counts(trace, storages, known):
+        at = {
+            value: [*_found(trace, storages, put)] for value, put in _values(trace, symbol, known)
+        }
+        bad = [value for value, found in at.items() if found]
+        if len(bad) < _SIZES - 1 or bad != [*at][-len(bad) :]:
+            continue
+        for lost in at[bad[0]]:
+            if lost.operation.call not in told:
+                told.add(lost.operation.call)
+                fine = E.lt(E.from_atom(symbol), bad[0])
+                yield Lost(lost.operation, lost.again, lost.storage, fine)
+
+
+def _counts(trace: Trace, storages: Sequence[Storage], known: dict[Sym, Expr]) -> Iterator[Sym]:
+    """Sizes that numbers of rounds are made of, of loops that load to these tensors."""
+    sizes, wanted = sizes_of(trace), set(map(id, storages))
+    yield from dict.fromkeys(
+        symbol
+        for op in trace.operations
+        if any(id(view.storage) in wanted for _, view in op.writes)
+        for loop in op.loops
+        for symbol in loop.trips.free()
+        if symbol in sizes and symbol not in known
+    )
+
+
+def _values(
+    trace: Trace, symbol: Sym, known: dict[Sym, Expr]
+) -> Iterator[tuple[int, dict[Sym, Expr]]]:
+    """The least values that a size may have."""
+    facts = [E.Substitution(known).bool(fact) for fact in demanded(trace)]
+    mine = [fact for fact in facts if {*fact.free()} == {symbol} and not fact.flags()]
+    left = _SIZES
+    for value in range(max(symbol.lo or 1, 1), _LARGEST):
+        if left and all(E.evaluate(fact, {symbol.name: value}) for fact in mine):
+            left -= 1
+            yield value, {**known, symbol: E.const(value)}
+
+
+def _found(trace: Trace, storages: Sequence[Storage], numbers: dict[Sym, Expr]) -> Iterator[Lost]:
+    stores = {
+        id(op)
+        for op in trace.operations
+        if not op.writes or any(not view.storage.buffer.on_chip for _, view in op.writes)
+    }
+    places = ViewSteps(trace, stores)
+    ordered = sorted(trace.operations, key=lambda op: op.order)
+    try:
+        events = [*Rounds(trace.grid, numbers).events(ordered)]
+    except TooManyError:
+        return
+    fates: Fates[View] = Fates(places.steps(events), places)
+    for number in Idle(fates).lost():
+        step, again = fates.steps[number], fates.steps[fates.filled[number]]
+        storage = step.writes[0].storage
+        if any(storage is each for each in storages):
+            yield Lost(step.operation, again.operation, storage)
+
+
+__all__ = ["Idle", "Lost", "idle_loads"]
