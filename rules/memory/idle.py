@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final, Generic, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from rules.memory.blocks import Rounds, TooManyError, cases, demanded, sizes_of
 from rules.memory.fates import Fates
@@ -29,10 +30,22 @@ PlaceT = TypeVar("PlaceT")
 
 #: so many sizes of a loop of any number of rounds are looked at, and so large ones
 _SIZES: Final = 4
+_FEWEST: Final = _SIZES - 1
 _LARGEST: Final = 64
 
 #: the rounds that an operation is in, outermost first: of which loop, and which one
 _Around = tuple[tuple[object, object], ...]
+
+
+class WarmUp(Struct, frozen=True):
+    """So many ``rounds`` at the beginning of a loop that only load what is lost: ``load`` first.
+
+    ``shown``: they are less than the others, which is what shows that these are meant to be all.
+    """
+
+    load: int
+    rounds: int
+    shown: bool
 
 
 class Idle(Generic[PlaceT]):
@@ -46,7 +59,7 @@ class Idle(Generic[PlaceT]):
             self._taken |= taken
             self._surely |= surely
 
-    def lost(self) -> Iterator[int]:
+    def lost(self) -> Iterator[WarmUp]:
         """The first load that each call does in such rounds of a loop."""
         calls: dict[object, list[int]] = {}
         for number, step in enumerate(self._fates.steps):
@@ -58,7 +71,7 @@ class Idle(Generic[PlaceT]):
                 if not _is_grid(self._fates.steps[numbers[0]].operation, depth):
                     yield from self._in_loop(numbers, depth)
 
-    def _in_loop(self, numbers: Sequence[int], depth: int) -> Iterator[int]:
+    def _in_loop(self, numbers: Sequence[int], depth: int) -> Iterator[WarmUp]:
         """Those of one call, in each loop at a depth."""
         loops: dict[object, dict[_Around, list[int]]] = {}
         for number in numbers:
@@ -74,7 +87,7 @@ class Idle(Generic[PlaceT]):
             later = {n for loads in every[1:] for n in loads}
             lost = (self._is_lost(n, later) for loads in every[:first] for n in loads)
             if all(lost) and all(self._is_idle(each) for each in [*rounds][:first]):
-                yield every[0][0]
+                yield WarmUp(every[0][0], first, 2 * first < len(read))
 
     def _is_lost(self, number: int, later: set[int]) -> bool:
         """Whether one of some later loads is over all of it, nothing may have read any of it, and
@@ -128,6 +141,7 @@ class Lost(Struct, frozen=True):
     operation: Operation
     again: Operation
     storage: Storage
+    warm_up: WarmUp
     fine: Bool = E.FALSE
     given: tuple[Bool, ...] = ()
 
@@ -139,25 +153,36 @@ def idle_loads(trace: Trace, storages: Sequence[Storage]) -> Iterator[Lost]:
     number on.
     """
     told: set[object] = set()
+    known: dict[Sym, Expr] = {}
     for numbers, given in cases(trace):
+        known = known if given else numbers
         for lost in _found(trace, storages, numbers):
-            if lost.operation.call not in told:
+            if lost.warm_up.shown and lost.operation.call not in told:
                 told.add(lost.operation.call)
-                yield Lost(lost.operation, lost.again, lost.storage, given=given)
-        if not given:
-            known = numbers
+                yield replace(lost, given=given)
     for symbol in _counts(trace, storages, known):
-        at = {
-            value: [*_found(trace, storages, put)] for value, put in _values(trace, symbol, known)
-        }
-        bad = [value for value, found in at.items() if found]
-        if len(bad) < _SIZES - 1 or bad != [*at][-len(bad) :]:
-            continue
-        for lost in at[bad[0]]:
+        for lost in _from_some_size_on(trace, storages, symbol, known):
             if lost.operation.call not in told:
                 told.add(lost.operation.call)
-                fine = E.lt(E.from_atom(symbol), bad[0])
-                yield Lost(lost.operation, lost.again, lost.storage, fine)
+                yield lost
+
+
+def _from_some_size_on(
+    trace: Trace, storages: Sequence[Storage], symbol: Sym, known: dict[Sym, Expr]
+) -> Iterator[Lost]:
+    """Those that are lost from one of a few sizes on, in as many rounds at each."""
+    by_call: dict[object, dict[int, Lost]] = {}
+    values: list[int] = []
+    for value, put in _values(trace, symbol, known):
+        values.append(value)
+        for lost in _found(trace, storages, put):
+            by_call.setdefault(lost.operation.call, {}).setdefault(value, lost)
+    for at in by_call.values():
+        bad = [*at]
+        alike = len({lost.warm_up.rounds for lost in at.values()}) == 1
+        shown = len(bad) >= _FEWEST and bad == values[-len(bad) :] and at[bad[-1]].warm_up.shown
+        if alike and shown:
+            yield replace(at[bad[0]], fine=E.lt(E.from_atom(symbol), bad[0]))
 
 
 def _counts(trace: Trace, storages: Sequence[Storage], known: dict[Sym, Expr]) -> Iterator[Sym]:
@@ -199,11 +224,11 @@ def _found(trace: Trace, storages: Sequence[Storage], numbers: dict[Sym, Expr]) 
     except TooManyError:
         return
     fates: Fates[View] = Fates(places.steps(events), places)
-    for number in Idle(fates).lost():
-        step, again = fates.steps[number], fates.steps[fates.filled[number]]
+    for warm_up in Idle(fates).lost():
+        step, again = fates.steps[warm_up.load], fates.steps[fates.filled[warm_up.load]]
         storage = step.writes[0].storage
         if any(storage is each for each in storages):
-            yield Lost(step.operation, again.operation, storage)
+            yield Lost(step.operation, again.operation, storage, warm_up)
 
 
-__all__ = ["Idle", "Lost", "idle_loads"]
+__all__ = ["Idle", "Lost", "WarmUp", "idle_loads"]

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Final, Generic, TypeAlias, TypeVar
 
 from rules.memory.fates import Fates, bits
-from rules.memory.idle import Idle
+from rules.memory.idle import Idle, WarmUp
 from rules.memory.steps import Call
 from rules.tpu.kit import traits
 from verifier.symbolic.instruction import Trait
@@ -416,12 +416,12 @@ class Course(Generic[PlaceT]):
         sure = all(self.fates.steps[n].sure for n in group_of)
         return taken if sure and len(names) == 1 and times == len(groups) > 1 else None
 
-    def idle(self, op: Operation) -> int | None:
+    def idle(self, op: Operation) -> WarmUp | None:
         """What it loads in rounds of which nothing comes (:mod:`rules.memory.idle`)."""
-        return next((number for number in self._idle if self._steps(op) >> number & 1), None)
+        return next((each for each in self._idle if self._steps(op) >> each.load & 1), None)
 
     @cached_property
-    def _idle(self) -> list[int]:
+    def _idle(self) -> list[WarmUp]:
         return [*Idle(self.fates).lost()]
 
     def unused(self, op: Operation, *, in_full: bool) -> int | None:

@@ -215,8 +215,15 @@ class Gone(Generic[PlaceT]):
             bad = self._at_length(lambda course: course.unstored(op))
         if not bad and self._has_some(op):
             bad = self._at_length(lambda course: course.left_out(op))
-        bad = bad or self._at_length(lambda course: course.idle(op))
-        return bad or self._unused(op)
+        return bad or self._idle(op) or self._unused(op)
+
+    def _idle(self, op: Operation) -> dict[int, int]:
+        """As many rounds of which nothing comes with each number of rounds."""
+        found = {value: course.idle(op) for value, course in self.courses.items()}
+        idle = {value: each for value, each in found.items() if each is not None}
+        last = found[max(found)]
+        shown = last is not None and last.shown and len({e.rounds for e in idle.values()}) == 1
+        return {value: each.load for value, each in idle.items()} if shown else {}
 
     def _unused(self, op: Operation) -> dict[int, int]:
         if not self.is_plain:
