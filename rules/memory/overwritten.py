@@ -8,8 +8,9 @@ lost when the last of it is overwritten, by one write or by several, and nothing
 
 So it is of what a tile was loaded with and another load replaces: a pipeline whose stages take one
 buffer, or the wrong one in turn. What is loaded ahead for a round that does not come, and is
-brought once more then, is no loss; nor is what a round does not read under its own condition, nor a
-tile that nobody reads.
+brought once more then, is no loss; nor is what a round does not read under its own condition, but
+where a loop begins with rounds that do nothing else (:mod:`rules.memory.idle`); nor a tile that
+nobody reads.
 """
 
 from __future__ import annotations
@@ -530,8 +531,9 @@ register(
             "A load that another one overwrites before anything has read it is missing where it "
             "was wanted, and what reads the tile then finds the next part twice: a ring of buffers "
             "that are all one tile, a pipeline that takes them in the wrong turn, or that goes on "
-            "with a name instead of the data. Loading the very same again is none, nor is what "
-            "something else brings as well."
+            "with a name instead of the data. So is what the first rounds of a loop do nothing but "
+            "load, if the next ones load over it before any round reads it: a ring that is too "
+            "short. Loading the very same again is none, nor is what something else brings as well."
         ),
         facts=(),
         on=On.TRACE,

@@ -22,6 +22,8 @@ These are faults:
 - a part of an input comes to nothing, while as many are taken as there are: others twice, say;
 - of what the rounds of a loop have loaded, all of it for what comes behind the loop, a part is
   taken by nothing. (Not if another load brings it, too.)
+- a loop begins with rounds that do nothing but load what later ones overwrite unread
+  (:mod:`rules.memory.idle`);
 - what was loaded before a loop is replaced by one of its rounds before anything has read it. (Not
   where it may be meant for no rounds at all.)
 
