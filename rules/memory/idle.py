@@ -6,7 +6,7 @@ the same calls before anything has read it, while every later round's load is re
 fill what later rounds read: they warm up a ring that is too short, or of which each round takes one
 buffer alone. Nothing else brings the part then. A loop that goes to some of what it loads on
 purpose does something else in those rounds, loads the part once more, or leaves out others, too, as
-samples do, or as many as it reads.
+samples do, or as many as it reads; or they have places of their own in the output, as margins do.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ PlaceT = TypeVar("PlaceT")
 #: so many sizes of a loop of any number of rounds are looked at, and so large ones
 _SIZES: Final = 4
 _FEWEST: Final = _SIZES - 1
-_LARGEST: Final = 64
+_LARGEST: Final = _SIZES**3
 
 #: the rounds that an operation is in, outermost first: of which loop, and which one
 _Around = tuple[tuple[object, object], ...]
@@ -86,8 +86,30 @@ class Idle(Generic[PlaceT]):
                 continue
             later = {n for loads in every[1:] for n in loads}
             lost = (self._is_lost(n, later) for loads in every[:first] for n in loads)
-            if all(lost) and all(self._is_idle(each) for each in [*rounds][:first]):
+            if self._have_places(first, [*rounds][first:]) or not all(lost):
+                continue
+            if all(self._is_idle(each) for each in [*rounds][:first]):
                 yield WarmUp(every[0][0], first, 2 * first < len(read))
+
+    def _have_places(self, first: int, later: Sequence[_Around]) -> bool:
+        """Whether the first rounds have places in an output, in which the ``later`` ones go on
+        evenly: a margin that something else fills."""
+        stored = [self._stored(around) for around in later[:2]]
+        for call, here in stored[0].items():
+            next_ = stored[-1].get(call)
+            step = E.const(0) if next_ is None else next_ - here
+            step = here if step is E.const(0) else step
+            if step is not E.const(0) and E.ge(here - step * first, 0) is E.TRUE:
+                return True
+        return False
+
+    def _stored(self, around: _Around) -> dict[object, Expr]:
+        """By call where it stores first in a round."""
+        out: dict[object, Expr] = {}
+        for step, mine in zip(self._fates.steps, self._around, strict=True):
+            if step.stores and mine[: len(around)] == around:
+                out.setdefault(step.operation.call, step.stores[0].begin)
+        return out
 
     def _is_lost(self, number: int, later: set[int]) -> bool:
         """Whether one of some later loads is over all of it, nothing may have read any of it, and
