@@ -96,8 +96,10 @@ def cases(trace: Trace) -> Iterator[tuple[dict[Sym, Expr], tuple[Bool, ...]]]:
             if all(said and sizes.issuperset(said) for said in listed):
                 for said, each in zip(listed, fact.args, strict=True):
                     yield {**numbers, **said}, (each,)
+    put = E.Substitution(numbers)
+    facts = [put.bool(fact) for fact in demanded(trace)]
     for symbol in sorted(sizes - numbers.keys(), key=lambda symbol: symbol.name):
-        for value in _few(symbol, [E.Substitution(numbers).bool(fact) for fact in demanded(trace)]):
+        for value in _few(symbol, alone(symbol, facts)):
             yield {**numbers, symbol: E.const(value)}, (E.eq(E.from_atom(symbol), value),)
 
 
@@ -107,12 +109,21 @@ def demanded(trace: Trace) -> Iterator[Bool]:
         yield from conjuncts(item.condition)
 
 
+def alone(symbol: Sym, facts: Iterable[Bool]) -> list[Bool]:
+    """Those that speak of one size and nothing else."""
+    return [fact for fact in facts if {*fact.free()} == {symbol} and not fact.flags()]
+
+
+def admits(facts: Iterable[Bool], symbol: Sym, value: int) -> bool:
+    """Whether a size may have a value, by what speaks of it :func:`alone`."""
+    return all(E.evaluate(fact, {symbol.name: value}) for fact in facts)
+
+
 def _few(symbol: Sym, facts: Sequence[Bool]) -> list[int]:
     """The values that a size may have, largest first, where these are few."""
-    mine = [fact for fact in facts if {*fact.free()} == {symbol} and not fact.flags()]
     ends = (
         -fact.expr.const
-        for fact in mine
+        for fact in facts
         if fact.kind is E.BoolKind.LE and fact.expr is not None
         if fact.expr - fact.expr.const is E.from_atom(symbol)
     )
@@ -120,7 +131,7 @@ def _few(symbol: Sym, facts: Sequence[Bool]) -> list[int]:
     if most > _MOST:
         return []
     values = range(most, (symbol.lo or 1) - 1, -1)
-    left = [n for n in values if all(E.evaluate(fact, {symbol.name: n}) for fact in mine)]
+    left = [n for n in values if admits(facts, symbol, n)]
     return left if len(left) <= _FEW else []
 
 
@@ -401,4 +412,14 @@ def _sums(
         yield total, count
 
 
-__all__ = ["Left", "Rounds", "TooManyError", "blocks_left", "cases", "demanded", "sizes_of"]
+__all__ = [
+    "Left",
+    "Rounds",
+    "TooManyError",
+    "admits",
+    "alone",
+    "blocks_left",
+    "cases",
+    "demanded",
+    "sizes_of",
+]

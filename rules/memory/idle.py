@@ -17,7 +17,15 @@ from typing import Final, Generic, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from rules.memory.blocks import Rounds, TooManyError, cases, demanded, sizes_of
+from rules.memory.blocks import (
+    Rounds,
+    TooManyError,
+    admits,
+    alone,
+    cases,
+    demanded,
+    sizes_of,
+)
 from rules.memory.fates import Fates
 from rules.memory.places import ViewSteps
 from rules.memory.steps import Step
@@ -224,11 +232,11 @@ def _values(
     trace: Trace, symbol: Sym, known: dict[Sym, Expr]
 ) -> Iterator[tuple[int, dict[Sym, Expr]]]:
     """The least values that a size may have."""
-    facts = [E.Substitution(known).bool(fact) for fact in demanded(trace)]
-    mine = [fact for fact in facts if {*fact.free()} == {symbol} and not fact.flags()]
+    put = E.Substitution(known)
+    facts = alone(symbol, (put.bool(fact) for fact in demanded(trace)))
     left = _SIZES
     for value in range(max(symbol.lo or 1, 1), _LARGEST):
-        if left and all(E.evaluate(fact, {symbol.name: value}) for fact in mine):
+        if left and admits(facts, symbol, value):
             left -= 1
             yield value, {**known, symbol: E.const(value)}
 

@@ -5,9 +5,9 @@ others; or two inputs come to one place, and the second one is shorter. Behind t
 what the load before has left. What is made of it element by element, and goes nowhere, is no fault;
 what folds it into a number together with the part is, or adds it up. Where something else fills the
 place in the loop, such as zeros for the rest, that is meant; but not what is filled only as far as
-the load brings, or in other rounds. The largest and the smallest of
-numbers are the same if some of them come twice: nothing is said of these. Nor is it where another
-factor is made in each round: it may have zeros there.
+the load brings, or in other rounds. The largest and the smallest of numbers are the same if some of
+them come twice: nothing is said of these. Nor is it where another factor is made in each round: it
+may have zeros there.
 
 This is asked of any round, whose sizes have symbols: how much of a place is brought is a term, and
 what is left beyond it a condition on the inputs. :mod:`rules.memory.fates` follows the same steps
@@ -123,20 +123,23 @@ def stale(steps: Sequence[Placed], element: Element) -> Iterator[Stale]:
             if any(symbol in part.begin.free() for part in load.loads):
                 behind = [step for step in body if _follows(step, load)]
                 for found in _Follow(element, body).taken(behind, load, tails):
-                    filled = _is_filled_again(again, load, found)
+                    filled = _filled_again(again, load, found.tail, found.read, found.axis)
                     if filled is not E.TRUE:
                         yield _unless_less_before(found.unless(filled), region, loop)
         yield from _replaced(steps, load, element)
 
 
-def _is_filled_again(fills: Sequence[Placed], load: Placed, found: Stale) -> Bool:
-    """When something else is written over the rest in the round of a load.
+def _filled_again(
+    fills: Sequence[Placed], load: Placed, tail: int, read: Region, axis: int
+) -> Bool:
+    """When something else is written over the rest along ``tail`` in the round of a load, as far as
+    is read along ``axis``.
 
     What is written before it, and no further than it brings, leaves the rest as it is. What is
     written behind it may clear what it has brought for the next round.
     """
     (region,) = load.writes
-    beyond = [step for step in fills if not _is_within(step, load, found.tail)]
+    beyond = [step for step in fills if not _is_within(step, load, tail)]
     if len(beyond) != 1:
         return E.FALSE if not beyond else E.TRUE
     (step,) = beyond
@@ -148,10 +151,9 @@ def _is_filled_again(fills: Sequence[Placed], load: Placed, found: Stale) -> Boo
         return E.TRUE
     path = (fact for fact in step.operation.path if fact not in load.operation.path)
     # (where another place was made of it, how far the reader goes is said of that one)
-    own = found.read.place == region.place
-    end = found.read.end(found.axis) if own else fill.end(found.tail)
-    begin = fill.end(found.tail) - fill.sizes[found.tail]
-    return E.and_(*path, E.le(begin, region.end(found.tail)), E.le(end, fill.end(found.tail)))
+    end = read.end(axis) if read.place == region.place else fill.end(tail)
+    begin = fill.end(tail) - fill.sizes[tail]
+    return E.and_(*path, E.le(begin, region.end(tail)), E.le(end, fill.end(tail)))
 
 
 def _lies_along(one: Region, other: Region) -> bool:
@@ -199,18 +201,18 @@ def _replaced(steps: Sequence[Placed], load: Placed, element: Element) -> Iterat
             continue
         tails = _smaller(region, other)
         between = [step for step in steps if _follows(step, first) and _follows(load, step)]
-        fills = [step for step in between if _fills(step, region.place)]
         if not tails:
             continue
         if not any(_takes(read, other, tails) for step in between for read in step.reads):
             continue
+        fills = [step for step in between if _fills(step, region.place)]
         behind = [
             step
             for step in steps
             if _follows(step, load) and step.operation.loops[: len(around)] == around
         ]
         for found in _Follow(element, steps).taken(behind, load, tails):
-            filled = _is_filled_again(fills, load, found)
+            filled = _filled_again(fills, load, found.tail, found.read, found.axis)
             if filled is not E.TRUE:
                 less = E.le(other.end(found.tail), region.end(found.tail))
                 yield found.unless(filled, less)
@@ -322,12 +324,7 @@ class _Follow:
             valid.update(made)
 
     def _of(
-        self,
-        step: Placed,
-        read: Region,
-        known: _Valid,
-        load: Placed,
-        made: dict[int, _Valid],
+        self, step: Placed, read: Region, known: _Valid, load: Placed, made: dict[int, _Valid]
     ) -> Iterator[Stale]:
         """What becomes of an operand, by what the description says of it."""
         operation = step.operation
@@ -339,8 +336,7 @@ class _Follow:
             if own is None or not _alike(read, known.region, axis):
                 continue
             fine = E.or_(zeros, E.le(read.end(axis), known.region.end(axis)))
-            size = known.region.sizes[axis]
-            found = Stale(step, read, load, axis, tail, size, fine)
+            found = Stale(step, read, load, axis, tail, known.region.sizes[axis], fine)
             for entry in operation.instruction.footprint.reads_of(read.role):
                 line, index = self._line(operation, entry)
                 if fine is E.TRUE or line is None or own >= len(line):
@@ -381,8 +377,7 @@ class _Follow:
             extent = extent - read.begin[axis]
         sizes = list(target.sizes)
         sizes[there] = E.minimum(sizes[there], extent)
-        region = replace(target, sizes=tuple(sizes))
-        made[target.place] = _Valid(region, {there: found.tail}, sums)
+        made[target.place] = _Valid(replace(target, sizes=tuple(sizes)), {there: found.tail}, sums)
 
     def _line(self, operation: Operation, entry: Reads) -> tuple[Line | None, Index]:
         """What goes into an element of the result: None where all along an axis does."""
@@ -408,12 +403,12 @@ class _Follow:
         others = [each for each in step.reads if each.place != read.place]
         factors = (operation.instruction.factors if operation.instruction is not None else ()) or ()
         if read.role in factors:
-            factor = (each for each in others if each.role in factors and not each.filled)
-            return E.or_(*(self._zeros(step, each, load) for each in factor))
-        written = (each for each in others if each.place in self._written)
-        return E.or_(*(self._zeros(step, each, load) for each in written))
+            others = [each for each in others if each.role in factors and not each.filled]
+        else:
+            others = [each for each in others if each.place in self._written]
+        return E.or_(*(self._zeros(each, load) for each in others))
 
-    def _zeros(self, step: Placed, other: Region, load: Placed) -> Bool:
+    def _zeros(self, other: Region, load: Placed) -> Bool:
         """When an operand may be zeros beyond what the same rounds bring: never, where it is only
         loaded in part, too, and nothing else is written there."""
         inner = {loop.symbol for loop in load.operation.loops}
@@ -422,17 +417,8 @@ class _Follow:
         if not loads or len(loads) not in (1, len(fills)):
             return E.TRUE
         rest = [each for each in fills if each not in loads]
-        return E.or_(
-            *(
-                _is_filled_again(rest, loads[0], self._taken_of(step, other, loads[0], axis))
-                for axis in _parts_along(loads[0], inner)
-            )
-        )
-
-    @staticmethod
-    def _taken_of(step: Placed, read: Region, load: Placed, axis: int) -> Stale:
-        size = load.writes[0].sizes[axis]
-        return Stale(step, read, load, axis, axis, size, E.FALSE)
+        parts = _parts_along(loads[0], inner)
+        return E.or_(*(_filled_again(rest, loads[0], axis, other, axis) for axis in parts))
 
 
 def _parts_along(load: Placed, inner: set[E.Sym]) -> list[int]:

@@ -287,29 +287,6 @@ def test_other_loops_that_change_things_on_some_paths(body: list[str], how: str)
     drawn([*start, *looped(body, how), "return q"])
 
 
-def test_a_list_that_every_path_clears_does_not_grow_with_the_paths() -> None:
-    """It has as many parts as were put into it, however many paths meet."""
-    covered(
-        """
-        def run(n, k):
-            v = 1
-            l = [1]
-            for i in range(n):
-                for j in range(3):
-                    if i == k:
-                        l = [v]
-                    if len(l) > 1:
-                        l.clear()
-                    if i % 3 == 1:
-                        l.append(i)
-            return len(l)
-        """,
-        most=MOST,
-        n=range(12),
-        k=range(3),
-    )
-
-
 def test_a_name_of_another_function_that_is_deleted_in_some_trip() -> None:
     covered(
         """

@@ -49,9 +49,10 @@ def note_writes(machine: ConcreteMachine, steps: Steps, bounds: dict[str, Bound]
         source = bounds.get(steps.moves) if steps.moves else None
         if source is not None and _is_loaded(source):
             _bring(found, steps.operation)
-        elif all(bounds[read].memory is not found.memory for read in steps.tiles_read):
-            if not _leaves(found):
-                found.memory.brought = None
+        elif not _leaves(found) and all(
+            bounds[read].memory is not found.memory for read in steps.tiles_read
+        ):
+            found.memory.brought = None
 
 
 def _check_lost(machine: ConcreteMachine, steps: Steps, found: Bound) -> None:

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from verifier.dialects.binding import Bound, assigned, bound, literal
 from verifier.dialects.nki import names, parameter_kinds
 from verifier.dialects.nki.signatures import generations_with, lookup, removal, said_of, table
-from verifier.dialects.nki.versions import GENERATIONS, insists, newer, said
+from verifier.dialects.nki.versions import GENERATIONS, following, insists, newer, said
 from verifier.dialects.signature import Parameter, Signature
 from verifier.source.ir import Span
 from verifier.symbolic.expr import FALSE
@@ -70,7 +70,7 @@ def check_function(machine: Machine, name: str, text: str, span: Span) -> str:
     near = nearest(name, generation)
     before = newer(generation, near)
     if before:
-        gone = GENERATIONS[GENERATIONS.index(near) + 1]
+        gone = following(near)
         message = f"`{text}` does not exist since NKI {gone}"
     else:
         message = f"`{text}` exists from NKI {near} on, and this file is written for "
@@ -416,7 +416,7 @@ def _unheard_of(signature: Signature, call: Call, keyword: str, generation: str)
     if before:
         older = [g for g in before if newer(generation, g)]
         if older:
-            gone = GENERATIONS[GENERATIONS.index(older[-1]) + 1]
+            gone = following(older[-1])
             message = f"`{call.text}` has no parameter `{keyword}` since NKI {gone}"
         else:
             message = f"`{call.text}` has `{keyword}` from {said(before[0])} on, and this file "

@@ -24,6 +24,9 @@ from verifier.symbolic.values import CURRENT, ApiRef, BufferValue, Enumerator
 #: the most negative float32, what ``fp32.min`` is and ``range_select`` demands (NKI-RSL06)
 FP32_MIN: Final = -3.4028235e38
 
+#: the memories that the front end of 0.2 has without an import
+BUILT_IN: Final = ("<built in>.hbm", "<built in>.psum", "<built in>.sbuf")
+
 #: imported modules -> the namespace of ours that they are
 NAMESPACES: Final[dict[str, str]] = {
     "": "nki",
@@ -40,15 +43,8 @@ NAMESPACES: Final[dict[str, str]] = {
     "collectives": "collectives",
     "language.tile_size": "language.tile_size",
     "language.nc": "language.nc",
-    # what the front end of 0.2 has without an import
-    "<built in>": "<built in>",
-    "<built in>.hbm": "<built in>.hbm",
-    "<built in>.psum": "<built in>.psum",
-    "<built in>.sbuf": "<built in>.sbuf",
+    **{name: name for name in ("<built in>", *BUILT_IN)},
 }
-
-#: the memories among them
-BUILT_IN: Final = ("<built in>.hbm", "<built in>.psum", "<built in>.sbuf")
 
 BUFFERS: Final[dict[str, Buffer]] = {
     "sbuf": Buffer.SBUF,

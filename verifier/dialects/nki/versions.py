@@ -59,6 +59,11 @@ def insists(generation: str, since: str) -> str | None:
     return "warning" if _BESIDE.get(generation) == since else None
 
 
+def following(generation: str) -> str:
+    """The generation after one that is not the last."""
+    return GENERATIONS[GENERATIONS.index(generation) + 1]
+
+
 def said(generation: str) -> str:
     """A generation as messages say it."""
     return "NKI Beta 1" if generation == "beta1" else f"NKI {generation}"

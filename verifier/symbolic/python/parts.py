@@ -83,8 +83,8 @@ def _rebuild_index(value: Any, new: Iterator[object]) -> object:
     first = next(new)
     axes = tuple((p, Axis(a.symbol, next(new))) for p, a in value.axes)  # type: ignore[arg-type]
     if isinstance(value, IndexTensor):
-        return IndexTensor(first, value.ndim, axes, value.grid, value.bent)  # type: ignore[arg-type]
-    return IndexMask(first, value.ndim, axes, value.bent)  # type: ignore[arg-type]
+        return replace(value, expr=first, axes=axes)
+    return replace(value, condition=first, axes=axes)
 
 
 def _guarded_parts(value: Guarded) -> Iterator[object]:

@@ -28,7 +28,7 @@ class Paths(State):
         """The value that is ``then`` if ``test`` holds, else ``other``."""
         return join(test, then, other)
 
-    def _list(self) -> Many:
+    def _crowded(self) -> Many:
         """A list that too many paths have changed."""
         return self.any_list("a list that is another one on many paths", self.at)
 
@@ -120,7 +120,7 @@ class Paths(State):
         self.heap = start
         (lives, first, first_heap, rest), (survives, second, second_heap, left) = sides
         if lives and survives:
-            merge(start, test, first_heap, second_heap, self.joined, self._list)
+            merge(start, test, first_heap, second_heap, self.joined, self._crowded)
             self.narrow(E.and_(E.implies(test, rest), E.implies(E.not_(test), left)))
             return self.joined(test, first, second)  # type: ignore[return-value]
         if not lives and not survives:
@@ -192,7 +192,7 @@ class Paths(State):
         for escape in reversed(escapes):
             if alive:
                 current = self.heap.fork()
-                merge(self.heap, escape.guard, escape.heap, current, self.joined, self._list)
+                merge(self.heap, escape.guard, escape.heap, current, self.joined, self._crowded)
                 value = self.joined(escape.guard, escape.value, value)
             else:
                 self.heap.adopt(escape.heap.fork())

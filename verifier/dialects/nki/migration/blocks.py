@@ -13,7 +13,7 @@ from verifier.dialects.nki import renames
 from verifier.dialects.nki.migration.changes import NAME, Change, Edit
 from verifier.dialects.nki.migration.text import Text
 from verifier.dialects.nki.signatures import generations_with, lookup, removal
-from verifier.dialects.nki.versions import GENERATIONS, said
+from verifier.dialects.nki.versions import following, said
 
 _PAR_DIM = "language.par_dim"
 
@@ -23,7 +23,7 @@ def partitions(text: Text, to: str) -> Iterator[Change]:
     if lookup(_PAR_DIM, to) is not None:
         return
     instead, facts = removal(_PAR_DIM)
-    since = said(GENERATIONS[GENERATIONS.index(generations_with(_PAR_DIM)[-1]) + 1])
+    since = said(following(generations_with(_PAR_DIM)[-1]))
     for node, name in text.api():
         call = text.parents.get(node)
         if name != _PAR_DIM:

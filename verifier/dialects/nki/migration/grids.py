@@ -29,17 +29,14 @@ def grids(
 ) -> Iterator[Change]:
     """The launches of a file, and what its kernels say of the grid."""
     most = visits.cores
-    found = {
-        node
-        for node in ast.walk(text.tree)
-        if isinstance(node, ast.Subscript)
-        and isinstance(node.value, ast.Name)
-        and node.value.id in kernels
-        and isinstance(text.parents.get(node), (ast.Call, ast.keyword))
-    }
-    every = {node for node in ast.walk(text.tree) if isinstance(node, ast.Subscript)}
-    found |= {node for node in every if node in visits.launches}
-    for node in sorted(found, key=text.start):
+
+    def launches(node: ast.Subscript) -> bool:
+        of_kernel = isinstance(node.value, ast.Name) and node.value.id in kernels
+        called = isinstance(text.parents.get(node), (ast.Call, ast.keyword))
+        return node in visits.launches or (of_kernel and called)
+
+    every = (node for node in ast.walk(text.tree) if isinstance(node, ast.Subscript))
+    for node in sorted(filter(launches, every), key=text.start):
         change = _launch(text, node, most, since, to)
         if change is not None:
             yield change

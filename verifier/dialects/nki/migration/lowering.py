@@ -33,8 +33,8 @@ _VIEWS: Final = frozenset({"reshape", "view", "ap", "append", "format"}) | names
 
 
 class Lowered(Struct):
-    """A statement and what comes to stand before it; ``blocks``: lines, by
-    what they stand in; one that goes on in others does so between parentheses."""
+    """A statement and what comes to stand before it; ``blocks``: lines, by what they stand in; one
+    that goes on in others does so between parentheses."""
 
     text: Text
     statement: ast.stmt

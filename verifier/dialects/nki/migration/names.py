@@ -11,7 +11,7 @@ from verifier.dialects.nki.migration.changes import NAME, Change, Edit, Weight
 from verifier.dialects.nki.migration.text import Text
 from verifier.dialects.nki.migration.visits import Visits
 from verifier.dialects.nki.signatures import deprecation, generations_with, lookup, removal
-from verifier.dialects.nki.versions import GENERATIONS, newer, said
+from verifier.dialects.nki.versions import following, newer, said
 from verifier.hardware.dtypes import NAMES as DTYPES
 from verifier.source.ir import Span
 
@@ -156,7 +156,7 @@ def removed(text: Text, to: str) -> Iterator[Change]:
 
 
 #: values that are gone, as numbers
-_NUMBERS: Final = dict.fromkeys(("language.fp32.min", "isa.fp32.min"), "-3.4028234663852886e+38")
+_NUMBERS: Final = dict.fromkeys(("language.fp32.min", "isa.fp32.min"), repr(names.FP32_MIN))
 
 
 def _replaced(text: Text, node: ast.expr, name: str, to: str) -> tuple[str, tuple[Edit, ...]]:
@@ -215,8 +215,7 @@ def _gone(name: str, to: str) -> tuple[str, str, tuple[str, ...], str] | None:
         if having and lookup(part, to) is None and not newer(having[0], to):
             instead, facts = removal(part)
             last = [g for g in having if not newer(g, to)][-1]
-            since = GENERATIONS[GENERATIONS.index(last) + 1]
-            return part, since, facts, instead
+            return part, following(last), facts, instead
         if not names.value_in(part, to):
             since = names.VALUES[part][1]
             if since:
@@ -405,17 +404,22 @@ def _mentions(text: Text, wanted: Collection[str]) -> dict[str, list[ast.expr]]:
             parent.func is node or text.name(parent.func) is not None
         ):
             continue
-        dotted = text.dotted(node)
-        own = None if dotted is None else _own(dotted, None)
+        own = _operator_of(text, node)
         if own in wanted and own is not None and not _on_host(text, node):
             found.setdefault(own, []).append(node)
             beside = parent if isinstance(parent, (ast.Dict, ast.List, ast.Tuple)) else None
-            for other in () if beside is None else ast.iter_child_nodes(beside):
-                dotted = text.dotted(other) if isinstance(other, ast.expr) else None
-                new = None if dotted is None else _own(dotted, None)
-                if new is not None and new not in DTYPES and isinstance(other, ast.expr):
+            others = () if beside is None else ast.iter_child_nodes(beside)
+            for other in (each for each in others if isinstance(each, ast.expr)):
+                new = _operator_of(text, other)
+                if new is not None and new not in DTYPES:
                     found.setdefault(new, []).append(other)
     return {own: list(dict.fromkeys(nodes)) for own, nodes in found.items()}
+
+
+def _operator_of(text: Text, node: ast.expr) -> str | None:
+    """What NKI has for what an expression names."""
+    dotted = text.dotted(node)
+    return None if dotted is None else _own(dotted, None)
 
 
 def _on_host(text: Text, node: ast.expr) -> bool:

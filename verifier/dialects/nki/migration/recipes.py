@@ -120,7 +120,9 @@ class Asked(Struct, frozen=True):
             if role in ("dst", "dtype"):
                 continue
             if view is not None:
-                own = tuple(self._symbol(role, k, size, merged, same) for k, size in _axes(view))
+                own = tuple(
+                    self._symbol(role, *axis, merged, same) for axis in enumerate(view.shape)
+                )
                 shapes[role] = own
                 for axis, size in enumerate(own):
                     sizes.setdefault(size, ((role, axis),))
@@ -191,10 +193,6 @@ def _once(value: Expr, fresh: Expr, known: dict[Expr, Expr], same: Same | None) 
         if equal is not None:
             return known[equal]
     return known.setdefault(value, fresh)
-
-
-def _axes(view: View) -> Iterator[tuple[int, Expr]]:
-    yield from enumerate(view.shape)
 
 
 class Reading(Struct, frozen=True):

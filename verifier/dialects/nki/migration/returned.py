@@ -59,8 +59,8 @@ _BUFFERS: Final = {Buffer.SBUF: "sbuf", Buffer.PSUM: "psum"}
 
 
 class Returning(Struct):
-    """Rewrites the calls of a statement, inner ones first; ``put``: the names of what comes to
-    stand before it."""
+    """Rewrites the calls of a statement, inner ones first; ``lowered``: what comes to stand before
+    it, None: nothing can."""
 
     text: Text
     visits: Visits

@@ -213,7 +213,8 @@ def _unsaid(
             seen.add(id(storage))
             if not any(_clears(each) for each in writers[id(storage)]):
                 instance = tuple(loop.index for loop in storage.loops)
-                dst = Operand("dst", whole_of(storage, instance), call, given=False)
+                made = whole_of(storage, instance)
+                dst = Operand("dst", made, call, given=False)
                 yield Operation(
                     name="language.zeros",
                     operands={"dst": dst},
@@ -223,7 +224,7 @@ def _unsaid(
                     loops=storage.loops,
                     path=storage.path,
                     order=storage.order,
-                    writes=(("dst", whole_of(storage, instance)),),
+                    writes=(("dst", made),),
                 )
 
 
