@@ -210,9 +210,9 @@ def _from_some_size_on(
     for at in by_call.values():
         bad = [*at]
         alike = len({lost.warm_up.rounds for lost in at.values()}) == 1
-        shown = len(bad) >= _FEWEST and bad == values[-len(bad) :] and at[bad[-1]].warm_up.shown
-        if alike and shown:
-            yield replace(at[bad[0]], fine=E.lt(E.from_atom(symbol), bad[0]))
+        least = next((value for value in bad if at[value].warm_up.shown), None)
+        if alike and least is not None and len(bad) >= _FEWEST and bad == values[-len(bad) :]:
+            yield replace(at[least], fine=E.lt(E.from_atom(symbol), least))
 
 
 def _counts(trace: Trace, storages: Sequence[Storage], known: dict[Sym, Expr]) -> Iterator[Sym]:

@@ -218,12 +218,12 @@ class Gone(Generic[PlaceT]):
         return bad or self._idle(op) or self._unused(op)
 
     def _idle(self, op: Operation) -> dict[int, int]:
-        """As many rounds of which nothing comes with each number of rounds."""
+        """As many rounds of which nothing comes with each number of rounds that shows it."""
         found = {value: course.idle(op) for value, course in self.courses.items()}
         idle = {value: each for value, each in found.items() if each is not None}
-        last = found[max(found)]
-        shown = last is not None and last.shown and len({e.rounds for e in idle.values()}) == 1
-        return {value: each.load for value, each in idle.items()} if shown else {}
+        shown = {value: each.load for value, each in idle.items() if each.shown}
+        alike = len({each.rounds for each in idle.values()}) == 1
+        return shown if alike and max(found) in shown else {}
 
     def _unused(self, op: Operation) -> dict[int, int]:
         if not self.is_plain:

@@ -197,7 +197,7 @@ def _judged(case: _Case) -> str:
 def _numbers(case: _Case, shapes: Outcome, numbers: Outcome) -> None:
     """A run on numbers comes to what a run on shapes comes to."""
     ended = numbers.ended
-    if ended is not None and ended[0] in ("unsupported", "misuse"):
+    if ended is not None and ended[0] in ("unsupported", "misuse", "memory"):
         case.reasons.append(f"run: {_normal(ended[1])}")
         return
     if ended is not None and ended[0] == "raised" and re.match(r"IndexError: `\w", ended[1]):

@@ -644,3 +644,24 @@ okk.poll()
         body = tuple(text.strip().splitlines())
         found = judge(Kernel(OKK, "bm1684", body, inputs, symbolic=symbolic))
         assert (found.kind, found.problems) == ("violated" if rows < 3 else "clean", ())
+
+
+@pytest.mark.parametrize("rounds", [2, 3])
+def test_a_first_round_that_is_for_nothing_shows_where_there_are_more_of_the_others(
+    rounds: int,
+) -> None:
+    text = f"""
+okk.initialize()
+shape = okk.dim4(1, 48, 1, 5)
+okk.bdc_32bit_set_C(0, okk.x32.fp32(0.0), shape, None)
+for k in range(count):
+    okk.gdma_32bit_cpy_S2L(2048, x + k * {48 * 5 * 4}, shape, None, None)
+    if k > 0: okk.bdc_add(0, 0, 2048, shape, None, None, None)
+okk.gdma_32bit_cpy_L2S(y, 0, shape, None, None)
+okk.poll()
+"""
+    tensors = (("x", Shaped("float32", (rounds, 48, 5))), ("y", Shaped("float32", (48, 5))))
+    body, inputs = tuple(text.strip().splitlines()), (*tensors, ("count", rounds))
+    found = judge(Kernel(OKK, "bm1684", body, inputs, symbolic=True))
+    assert found.problems == ()
+    assert (found.kind == "violated") is (rounds == 3)
