@@ -111,6 +111,7 @@ def answered(trace: Trace) -> Iterator[Check]:
     for position, exchange in enumerate(meetings):
         source, number = exchange.value("recv_from_rank"), exchange.value("pipe_id")
         if not isinstance(source, Expr) or not isinstance(number, Expr):
+            yield _unfollowed(exchange)
             continue
         turns = {loop.symbol for loop in exchange.loops if loop is not grid}
         # one of a round stands for any: others are counted in all of their rounds
@@ -124,6 +125,16 @@ def answered(trace: Trace) -> Iterator[Check]:
         given = _given(pipe, source, number)
         for check in (*_as_often(pipe, position), *_of_one_shape(pipe, position)):
             yield replace(check, given=(*check.given, *given))
+
+
+def _unfollowed(exchange: Operation) -> Check:
+    return replace(
+        all_answer(exchange.span),
+        path=exchange.path,
+        order=exchange.order,
+        exact=False,
+        reason="from which core it receives, and on which pipe, is no number that is known",
+    )
 
 
 def _given(pipe: Pipe, source: Expr, number: Expr) -> tuple[Bool, ...]:

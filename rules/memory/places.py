@@ -22,6 +22,10 @@ class ViewSteps:
         self._stores = stores
         #: the tensors of which it is not known by numbers which ones are meant
         self._open: set[int] = set()
+        #: the views in rounds, each of them one object; and how two of them lie to each other
+        self._at: dict[tuple[int, ...], View] = {}
+        self._met: dict[tuple[int, int], bool] = {}
+        self._filled: dict[tuple[int, int], bool] = {}
         self._reads: dict[int, list[Access]] = {}
         for uses in index(trace).storages:
             for read in (*uses.reads, *uses.targets, *uses.sums):
@@ -34,13 +38,13 @@ class ViewSteps:
     def _step(self, event: Event, rounded: Rounded) -> Step[View]:
         op = event.operation
         reads = [
-            _at(read.view, event, rounded)
+            self._in_round(read.view, event, rounded)
             for read in self._reads.get(id(op), ())
             if E.and_(*_held(read, event, rounded)) is not E.FALSE
         ]
         inside = [view for view in reads if view.storage.buffer.on_chip]
         outside = [view for view in reads if not view.storage.buffer.on_chip]
-        writes = [_at(view, event, rounded) for _, view in op.writes]
+        writes = [self._in_round(view, event, rounded) for _, view in op.writes]
         for view in (*reads, *writes):
             if not all(term.is_const for term in tensor(view)):
                 self._open.add(id(view.storage))
@@ -59,6 +63,13 @@ class ViewSteps:
             said=said(op, event.here),
         )
 
+    def _in_round(self, view: View, event: Event, rounded: Rounded) -> View:
+        found = put_in(put_in(view, event.here), rounded.put)
+        plain = rounded.plain((*found.coords, *found.frame, *found.shape))
+        found = found if plain is None else put_in(found, plain)
+        terms = (*found.instance, *found.frame, *found.shape, *found.coords, found.mask)
+        return self._at.setdefault((id(view), *map(id, terms)), found)
+
     def kind(self, place: View) -> Hashable:
         """Places of different kinds surely have nothing in common."""
         which = id(place.storage)
@@ -66,15 +77,10 @@ class ViewSteps:
 
     def meet(self, one: View, other: View) -> bool:
         """Whether they may have an element in common."""
-        if one.storage is not other.storage:
-            return False
-        if any(E.ne(a, b) is E.TRUE for a, b in zip(tensor(one), tensor(other), strict=True)):
-            return False
-        if not (one.exact and other.exact) or one.frame != other.frame:
-            return True
-        if one.box is None or other.box is None:
-            return True
-        return not boxes_apart(one.box, other.box)
+        key = (id(one), id(other))
+        if key not in self._met:
+            self._met[key] = one.storage is other.storage and _meet(one, other)
+        return self._met[key]
 
     def share(self, one: View, other: View) -> bool:
         """Whether they surely have an element in common."""
@@ -82,11 +88,25 @@ class ViewSteps:
 
     def fills(self, one: View, other: View) -> bool:
         """Whether the first one surely has all elements of the other one."""
-        return one.storage is other.storage and contains(one, other)
+        key = (id(one), id(other))
+        if key not in self._filled:
+            self._filled[key] = one.storage is other.storage and contains(one, other)
+        return self._filled[key]
 
     def begin_alike(self, one: View, other: View) -> bool:
         """Whether their first elements are the same."""
         return one.frame == other.frame and _first(one) == _first(other)
+
+
+def _meet(one: View, other: View) -> bool:
+    """Whether views of one storage may have an element in common."""
+    if any(E.ne(a, b) is E.TRUE for a, b in zip(tensor(one), tensor(other), strict=True)):
+        return False
+    if not (one.exact and other.exact) or one.frame != other.frame:
+        return True
+    if one.box is None or other.box is None:
+        return True
+    return not boxes_apart(one.box, other.box)
 
 
 def _first(view: View) -> tuple[Expr, ...]:
@@ -116,12 +136,6 @@ def _flat(coords: Sequence[Expr], frame: Sequence[Expr]) -> Expr:
 
 def _held(read: Access, event: Event, rounded: Rounded) -> list[E.Bool]:
     return [rounded.put.bool(event.here.bool(fact)) for fact in read.given]
-
-
-def _at(view: View, event: Event, rounded: Rounded) -> View:
-    found = put_in(put_in(view, event.here), rounded.put)
-    plain = rounded.plain((*found.coords, *found.frame, *found.shape))
-    return found if plain is None else put_in(found, plain)
 
 
 def put_in(view: View, put: E.Substitution) -> View:

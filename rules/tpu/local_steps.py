@@ -22,22 +22,24 @@ class LocalSteps:
         self.chip = chip
         self._stores = stores
         self._known = Known(demands)
-        self._met: dict[tuple[object, ...], bool] = {}
-        self._alike: dict[tuple[object, ...], bool] = {}
+        #: the tensors in rounds, each of them one object; and how two of them lie to each other
+        self._placed: dict[tuple[object, ...], LocalTensor] = {}
+        self._met: dict[tuple[int, int], bool] = {}
+        self._filled: dict[tuple[int, int], bool] = {}
 
     def steps(self, events: Sequence[Event], rounded: Rounded) -> list[Step[LocalTensor]]:
         """Operations in turn, with the places that they come to then."""
-        return [self._placed(event, section) for event, section in _in_sections(events)]
+        return [self._step(event, section) for event, section in _in_sections(events)]
 
-    def _placed(self, event: Event, section: int | None) -> Step[LocalTensor]:
-        made = list(event.local(writes=True))
+    def _step(self, event: Event, section: int | None) -> Step[LocalTensor]:
+        made = [(t, self._one(tensor)) for t, tensor in event.local(writes=True)]
         return Step(
             operation=event.operation,
             round=event.round,
             when=event.when,
             sure=event.sure,
             seen=id(event.operation) in self._stores,
-            reads=tuple(tensor for _, tensor in event.local(writes=False)),
+            reads=tuple(self._one(tensor) for _, tensor in event.local(writes=False)),
             # (what a work tensor has held before, and is read after, is told otherwise)
             writes=tuple(tensor for touch, tensor in made if not touch.destroys),
             loads=tuple(map(off_chip, event.system(writes=False))),
@@ -47,20 +49,26 @@ class LocalSteps:
             section=section,
         )
 
+    def _one(self, tensor: LocalTensor) -> LocalTensor:
+        terms = (tensor.address, *tensor.shape, *tensor.strides, tensor.lane, tensor.stride_lane)
+        key = (*map(id, terms), id(tensor.dtype), tensor.layout, tensor.given)
+        return self._placed.setdefault(key, tensor)
+
     def kind(self, place: LocalTensor) -> Hashable:
         """All of local memory is one."""
         return None
 
     def meet(self, one: LocalTensor, other: LocalTensor) -> bool:
         """Whether they may have a byte in common."""
-        if kit.same_place(one, other):
-            return True
-        key = (_terms(one), _terms(other))
+        key = (id(one), id(other))
         if key not in self._met:
-            apart, ranges = kit.apart(self.chip, one, other)
-            known = self._known.also(ranges, ()) if ranges else self._known
-            self._met[key] = not (apart is E.TRUE or known.decide(apart) is True)
+            self._met[key] = kit.same_place(one, other) or self._meet(one, other)
         return self._met[key]
+
+    def _meet(self, one: LocalTensor, other: LocalTensor) -> bool:
+        apart, ranges = kit.apart(self.chip, one, other)
+        known = self._known.also(ranges, ()) if ranges else self._known
+        return not (apart is E.TRUE or known.decide(apart) is True)
 
     def share(self, one: LocalTensor, other: LocalTensor) -> bool:
         """Whether they surely have a byte in common, as far as places tell."""
@@ -70,10 +78,10 @@ class LocalSteps:
 
     def fills(self, one: LocalTensor, other: LocalTensor) -> bool:
         """Whether the first one surely has all elements of the other one."""
-        key = (_terms(one), _terms(other))
-        if key not in self._alike:
-            self._alike[key] = kit.fills_all(self.chip, one, other)
-        return self._alike[key]
+        key = (id(one), id(other))
+        if key not in self._filled:
+            self._filled[key] = kit.fills_all(self.chip, one, other)
+        return self._filled[key]
 
     def begin_alike(self, one: LocalTensor, other: LocalTensor) -> bool:
         """Whether their first elements are the same."""
@@ -91,11 +99,6 @@ def _in_sections(events: Iterable[Event]) -> Iterator[tuple[Event, int | None]]:
         elif Trait.ENDS_PARALLEL in traits:
             section = None
         yield event, section
-
-
-def _terms(tensor: LocalTensor) -> tuple[int, ...]:
-    terms = (tensor.address, *tensor.shape, *tensor.strides, tensor.dtype.itemsize)
-    return tuple(map(id, terms))
 
 
 def off_chip(tensor: SystemTensor) -> OffChip:

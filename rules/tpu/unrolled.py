@@ -171,19 +171,20 @@ class Unrolled:
             if not turn.counted:
                 out += _any_rounds(turn.operations, turn.depth, indices, at, put)
                 continue
+            here = E.Substitution(indices)
             for op in turn.operations:
-                self._event(op, indices, at, put, out)
+                self._event(op, indices, here, at, put, out)
         return out
 
     def _event(
         self,
         op: Operation,
         indices: Mapping[E.Sym, Expr],
+        here: E.Substitution,
         at: int | None,
         put: Rounded | None,
         out: list[Event],
     ) -> None:
-        here = E.Substitution(indices)
         sure = True
         for fact in path_of(op):
             holds = here.bool(fact) if put is None else here.bool(put.put.bool(fact))

@@ -282,7 +282,7 @@ def _concrete(case: _Case, result: FileResult, outcome: Outcome) -> str:
         broken |= _sites(case.ran(replace(_STRICT, about=rule), numbers=False).diagnostics)
     open_ = _only_numbers(case, said, broken)
     machine = case.session.machine
-    for rule, line in _ordered(_sites(said) - broken - open_):
+    for rule, line in _ordered(_sites(said) - broken - open_ - _other_ends(said, broken)):
         if rule in _FOLLOWED and machine is not None and machine.largest > TRACKED:
             case.reasons.append("run: a tensor is too large to follow every element of it")
         elif rule in outcome.unsettled:
@@ -294,6 +294,13 @@ def _concrete(case: _Case, result: FileResult, outcome: Outcome) -> str:
     if report.status == "verified" and not all(_remark(rule) for rule, _ in broken):
         case.problems.append("verified, but it breaks rules")
     return "undecided" if report.status == "unknown" else "violated" if broken else "clean"
+
+
+def _other_ends(said: Sequence[Diagnostic], broken: set[_Site]) -> set[_Site]:
+    """Of two accesses that conflict a run tells the one that came later, the check either."""
+    return {
+        _site(d) for d in said if any((d.rule, label.span.line) in broken for label in d.labels)
+    }
 
 
 def _only_numbers(case: _Case, said: Sequence[Diagnostic], broken: set[_Site]) -> set[_Site]:

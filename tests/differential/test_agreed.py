@@ -665,3 +665,31 @@ okk.poll()
     found = judge(Kernel(OKK, "bm1684", body, inputs, symbolic=True))
     assert found.problems == ()
     assert (found.kind == "violated") is (rounds == 3)
+
+
+@pytest.mark.parametrize("pipe", ["0.5", "0"])
+def test_an_exchange_on_a_pipe_that_is_no_whole_number(pipe: str) -> None:
+    """Both send to the first core; by which pipe each waits is no matter where that is known."""
+    text = f"""
+a = nl.ndarray((24, 33), dtype=nl.float16, buffer=nl.sbuf)
+nisa.dma_copy(dst=a, src=x)
+b = nl.ndarray((24, 33), dtype=nl.float16, buffer=nl.sbuf)
+nisa.sendrecv(a, b, 0, recv_from_rank=1 - nl.program_id(0), pipe_id={pipe})
+"""
+    body = tuple(text.strip().splitlines())
+    inputs = (("x", Shaped("float16", (24, 33))),)
+    found = judge(Kernel("0.5", "trn3", body, inputs, grid=(2,)))
+    assert (found.kind, found.problems) == ("violated", ())
+
+
+def test_two_writes_of_cores_that_conflict_are_told_at_either() -> None:
+    text = """
+out = nl.ndarray((24, 33), dtype=nl.float16, buffer=nl.shared_hbm)
+nisa.dma_copy(dst=out, src=x)
+nisa.dma_copy(dst=out, src=z)
+return out
+"""
+    body = tuple(text.strip().splitlines())
+    inputs = (("x", Shaped("float16", (24, 33))), ("z", Shaped("float16", (24, 33))))
+    found = judge(Kernel("0.6", "trn3", body, inputs, grid=(2,)))
+    assert (found.kind, found.problems) == ("violated", ())

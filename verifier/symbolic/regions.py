@@ -525,10 +525,11 @@ class _Eliminator(Struct):
             if any(symbol in e.free() for e in (*problem.equations, *problem.extents.values())):
                 continue
             within = conjuncts(E.lt(E.from_atom(symbol), extent))
-            facts = [f for f in problem.facts if symbol in f.free() and f not in within]
-            sides = {side for fact in facts for side in self._sides(problem, symbol, fact)}
-            if sides in ({True}, {False}):
-                problem.replace(symbol, E.const(0) if True in sides else extent - 1)
+            facts = (f for f in problem.facts if symbol in f.free() and f not in within)
+            sides = (side for fact in facts for side in self._sides(problem, symbol, fact))
+            first = next(sides, None)
+            if first is not None and all(side is first for side in sides):
+                problem.replace(symbol, E.const(0) if first else extent - 1)
                 return True
         return False
 
