@@ -39,6 +39,16 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile("untimed")
 
 
+@pytest.hookimpl
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Long tables of cases take their part of the time, and no more."""
+    taken = sweeps.of_tables(items)
+    if len(taken) < len(items):
+        kept = set(taken)
+        config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+        items[:] = taken
+
+
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
     """Nothing that is made on the way to the tests is garbage, and little of what tests make: terms

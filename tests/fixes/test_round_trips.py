@@ -20,7 +20,7 @@ SAMPLE = [
     path
     for path in good()
     if path.stem in ("matmul_tiled", "closure_steps", "factory_scale", "beta1_softmax", "row_norm")
-    or path.stem in ("conv_pairs", "kernel_assert_helper")
+    or path.stem in ("row_totals", "kernel_assert_helper")
 ]
 FAULTY = part(bad(), 3, lambda path: [path.parent])
 RULES = ("partition-extent", "dma-size", "slice-bounds", "okk-local-extent", "ppl-sub-view")

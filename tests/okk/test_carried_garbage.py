@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 import pytest
 
 from tests.fixtures.support import check
+from tests.sweeps import thinned
 
 _PLACES: Final = 5
 #: places of a step: the one that it writes, or stores, comes first
@@ -104,7 +105,7 @@ def drawn(rng: random.Random) -> Drawn:
     return Drawn(before, body, [Step("store", (str(rng.randrange(_PLACES)),))], rounds)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(6 // thinned(1)))
 def test_drawn_loops(seed: int, tmp_path: Path) -> None:
     rng = random.Random(seed)
     kernels = {f"kernel_{number}": drawn(rng) for number in range(8)}
