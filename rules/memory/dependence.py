@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Final
 
 from msgspec import Struct
@@ -92,16 +93,27 @@ def carried_dependences(trace: Trace, target: Target) -> Iterable[Check]:
             for level in range(len(trace.grid)):
                 yield from _overlapping_writes(table, uses, level, CORES, barriers)
         elif trace.grid and uses.storage.common:
-            for level in range(len(trace.grid)):
-                yield from _overlapping_writes(table, uses, level, INSTANCES, barriers)
-            for found in reads_of_others(table, uses, barriers):
-                yield _read_of_other(found)
+            told = chain.from_iterable(
+                _overlapping_writes(table, uses, level, INSTANCES, barriers)
+                for level in range(len(trace.grid))
+            )
+            read = map(_read_of_other, reads_of_others(table, uses, barriers))
+            for check in chain(told, read):
+                yield check if trace.grid_asked else _left_open(check)
         if trace.generation.reorders:
             for level in _levels(uses):
                 yield from _overlapping_writes(table, uses, level, ITERATIONS, _NONE)
                 if buffer.on_chip:
                     yield from (_last_one(found, level) for found in winners(table, uses, level))
                 yield from _carried(uses, level)
+
+
+def _left_open(check: Check) -> Check:
+    """Of instances that all do the same; one may still spoil what another one needs."""
+    if check.predicate is E.TRUE:
+        return check
+    reason = "all program instances do the same: whether that is meant is not known"
+    return replace(check, exact=False, reason=reason)
 
 
 #: iterations of a loop wait for nobody

@@ -243,6 +243,8 @@ class Trace(Struct):
     grid: tuple[Loop, ...] = ()
     #: how the kernel asks for the sizes of its axes
     grid_counts: tuple[str, ...] = ()
+    #: the kernel asks for its place in the grid, or for how large that is, if there is one
+    grid_asked: bool = True
     #: the block sizes that a tiling callback tries until they fit
     chosen: tuple[str, ...] = ()
     #: inputs that are declared to be updated (NKI Beta 1)

@@ -395,8 +395,8 @@ class NkiDialect(PlainDialect):
     def prepare(self, machine: VM, definition: ir.FunctionDef, module: Module) -> None:
         """What the compiler does not know of Python is rejected."""
         for axis, size in enumerate(machine.grid_sizes or ()):
-            if size > 1:  # whether the kernel asks where it runs or not
-                machine.grid(axis)
+            if size > 1:
+                machine.grid(axis, asked=False)
         frontend.prepare(machine, definition)
 
     def enter(self, machine: VM, definition: ir.FunctionDef | ir.LambdaExpr, span: Span) -> None:

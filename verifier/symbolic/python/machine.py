@@ -88,8 +88,12 @@ class DeviceMachine(Faults):
                     return self.without_quotients(Expr.make(left, value.const))
         return value
 
-    def grid(self, axis: int) -> tuple[Expr, Expr]:
-        """``(program_id(axis), num_programs(axis))``; the grid grows with the axes asked for."""
+    def grid(self, axis: int, *, asked: bool = True) -> tuple[Expr, Expr]:
+        """``(program_id(axis), num_programs(axis))``; the grid grows with the axes asked for.
+
+        ``asked``: by the kernel, which may do something else in another place then.
+        """
+        self.trace.grid_asked = asked or (bool(self.trace.grid) and self.trace.grid_asked)
         while len(self.trace.grid) <= axis:
             made = self.dialect.grid_axis(self, len(self.trace.grid))
             index = E.symbol(made.index, 0, origin=E.Origin.LOOP)
