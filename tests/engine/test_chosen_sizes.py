@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from verifier.engine.analysis import analyze_file
-from verifier.report.model import FileRequest
+from tests.told import told
 
 KERNEL = """
 import nki
@@ -78,17 +77,12 @@ FILLED = {
 def _kernel(
     folder: Path, choice: str, rows: int | None, loop: str = "over whole tiles", rest: str = ""
 ) -> tuple[str, list[str], str]:
-    path = folder / "k.py"
     said = CHOICES.get(choice, "t = min(step, n)")
     body = "\n".join(f"    {line}" for line in said.splitlines())
     contract = "" if rows is None else f"# tilelint: contract (x: fp32[{rows}, 24])"
     text = KERNEL.format(contract=contract, choice=body, loop=LOOPS[loop], rest=rest)
-    path.write_text(text, encoding="utf-8")
-    result = analyze_file(FileRequest(path=str(path), roots=(str(folder),)))
-    (kernel,) = result.kernels
-    assert kernel.precondition is not None
-    errors = [each.rule for each in result.diagnostics if each.severity == "error"]
-    return kernel.status, errors, kernel.precondition.text
+    found = told(folder, text)
+    return found.status, found.errors, found.precondition
 
 
 @pytest.mark.parametrize(

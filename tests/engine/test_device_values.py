@@ -7,9 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from verifier.engine import analyze_file
+from tests.told import told
 from verifier.executor import simulate
-from verifier.report.model import FileRequest
 
 KERNEL = """\
 import math
@@ -38,13 +37,9 @@ def kernel(x):
 
 def check(tmp_path: Path, condition: str, before: str = "pass") -> tuple[str, list[str]]:
     """The status of the kernel, and the rules that it breaks for sure."""
-    path = tmp_path / "kernel.py"
-    path.write_text(KERNEL.format(condition=condition, before=before), encoding="utf-8")
     # a generation whose compiler takes `is` (NKI-G31)
-    result = analyze_file(FileRequest(path=str(path), roots=(str(tmp_path),), api_version="0.2"))
-    assert not result.errors
-    (kernel,) = result.kernels
-    return kernel.status, [d.rule for d in result.diagnostics if d.verdict == "always"]
+    found = told(tmp_path, KERNEL.format(condition=condition, before=before), api="0.2")
+    return found.status, [d.rule for d in found.result.diagnostics if d.verdict == "always"]
 
 
 TRUE = [
@@ -167,11 +162,9 @@ OF_0_6 = "import nki\nimport nki.isa as nisa\nimport nki.language as nl\n\n\n"
 
 def biased(tmp_path: Path, default: str, condition: str) -> tuple[str, list[str]]:
     """As :func:`check`, where an input is a condition before anything says that it is a tensor."""
-    path = tmp_path / "kernel.py"
-    path.write_text(OF_0_6 + BIASED.format(default=default, condition=condition))
-    result = analyze_file(FileRequest(path=str(path), roots=(str(tmp_path),), api_version="0.6"))
-    (kernel,) = result.kernels
-    return kernel.status, [d.rule for d in result.diagnostics if d.severity == "error"]
+    text = OF_0_6 + BIASED.format(default=default, condition=condition)
+    found = told(tmp_path, text, api="0.6")
+    return found.status, found.errors
 
 
 @pytest.mark.parametrize("condition", ["not not bias", "bool(bias)", "True if bias else False"])

@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.told import told
 from verifier.cli.main import main
-from verifier.engine.analysis import analyze_file
-from verifier.report.model import FileRequest
 
 BETA_2 = """
 import nki
@@ -190,13 +189,8 @@ def _text(head: str, body: str, rows: int | None, said: str, helper: str = "") -
 
 
 def _found(folder: Path, text: str) -> tuple[str, list[str], str]:
-    path = folder / "k.py"
-    path.write_text(text, encoding="utf-8")
-    result = analyze_file(FileRequest(path=str(path), roots=(str(folder),)))
-    (kernel,) = result.kernels
-    errors = [each.rule for each in result.diagnostics if each.severity == "error"]
-    assert kernel.precondition is not None
-    return kernel.status, errors, kernel.precondition.text
+    found = told(folder, text)
+    return found.status, found.errors, found.precondition
 
 
 @pytest.mark.parametrize("said", ["asserted", "contract"])

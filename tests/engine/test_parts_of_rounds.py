@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.told import told
 from verifier.cli.main import main
-from verifier.engine.analysis import analyze_file
-from verifier.report.model import FileRequest
 
 KERNEL = """
 import nki
@@ -88,18 +87,14 @@ for i in range(4):
 }
 
 
-def _write(folder: Path, body: str) -> Path:
-    path = folder / "k.py"
+def _text(body: str) -> str:
     lines = "".join(f"    {line}\n" for line in body.strip().splitlines())
-    path.write_text(KERNEL.format(body=lines), encoding="utf-8")
-    return path
+    return KERNEL.format(body=lines)
 
 
 def _found(folder: Path, body: str) -> tuple[str, list[str]]:
-    path = _write(folder, body)
-    result = analyze_file(FileRequest(path=str(path), roots=(str(folder),)))
-    (kernel,) = result.kernels
-    return kernel.status, [each.rule for each in result.diagnostics if each.severity == "error"]
+    found = told(folder, _text(body))
+    return found.status, found.errors
 
 
 @pytest.mark.parametrize("body", PARTS)
@@ -107,9 +102,9 @@ def test_rounds_that_leave_out_less_than_they_read(
     body: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert _found(tmp_path, PARTS[body]) == ("violated", ["input-part-skipped"])
-    assert main(["run", f"{tmp_path / 'k.py'}::k", "--arg", "x=float32[640,56]"]) == 1
-    told = capsys.readouterr().out
-    assert told.count("error[") == told.count("error[input-part-skipped]") == 1
+    assert main(["run", f"{tmp_path / 'kernel.py'}::k", "--arg", "x=float32[640,56]"]) == 1
+    said = capsys.readouterr().out
+    assert said.count("error[") == said.count("error[input-part-skipped]") == 1
 
 
 @pytest.mark.parametrize("body", WHOLE)

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.told import told
 from verifier.engine import analyze_file
 from verifier.executor import simulate
 from verifier.executor.machine import Options
@@ -140,12 +141,8 @@ def test_columns_that_an_index_names(tmp_path: Path, offset: int, status: str) -
 
 def _told(tmp_path: Path, text: str, target: str = "trn2") -> tuple[str, list[str]]:
     """The status of the kernel, and the rules that it breaks."""
-    path = tmp_path / "kernel.py"
-    path.write_text(text)
-    result = analyze_file(FileRequest(path=str(path), targets=(target,)))
-    assert not result.errors
-    (kernel,) = result.kernels
-    return kernel.status, [d.rule for d in result.diagnostics if d.severity == "error"]
+    found = told(tmp_path, text, target)
+    return found.status, found.errors
 
 
 _SEARCHED = """import nki

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.told import told
 from verifier.dialects.okk.versions import GENERATION
 from verifier.dialects.registry import DIALECTS
 from verifier.engine.analysis import analyze_file
@@ -38,10 +39,7 @@ Event = tuple[str, tuple[Place, ...]]
 
 def status_of(folder: Path, text: str) -> str:
     """How the only kernel of the text is judged."""
-    path = folder / "k.py"
-    path.write_text(text)
-    (kernel,) = analyze_file(report.FileRequest(str(path))).kernels
-    return kernel.status
+    return told(folder, text).status
 
 
 def interpret(folder: Path, text: str, name: str | None = None) -> Run:

@@ -76,7 +76,7 @@ def test_each_part_is_taken(
     made = 1 if uses == "a sum" else 6
     assert status_of(tmp_path, text.format(many=6, made=made)) == "verified"
     given = [f"--arg={name}=fp32[{parts},21,70]" for name, parts in (("x", 6), ("y", made))]
-    assert main(["run", f"{tmp_path / 'k.py'}::k", *given]) == 0, capsys.readouterr().out
+    assert main(["run", f"{tmp_path / 'kernel.py'}::k", *given]) == 0, capsys.readouterr().out
 
 
 @pytest.mark.parametrize("loads", LOADS)

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from verifier.engine.analysis import analyze_file
-from verifier.report.model import FileRequest
+from tests.told import told
 
 HEAD = """
 import ppl
@@ -55,11 +54,7 @@ LATER = """
 
 
 def status_of(folder: Path, text: str) -> str:
-    path = folder / "k.py"
-    path.write_text(text)
-    results = analyze_file(FileRequest(str(path), targets=("bm1684x",)))
-    (kernel,) = results.kernels
-    return kernel.status
+    return told(folder, text, "bm1684x").status
 
 
 @pytest.mark.parametrize("loop", [SWAPPED, IN_TURN], ids=["swapped", "in turn"])

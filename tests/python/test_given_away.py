@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from verifier.engine import analyze_file
-from verifier.report.model import FileRequest
+from tests.told import told
 
 HEAD = """\
 import elsewhere
@@ -39,11 +38,7 @@ KEPT = ["elsewhere.log('x')", "elsewhere.f(nl.float32)", "elsewhere.f(elsewhere.
 
 
 def status(tmp_path: Path, text: str) -> str:
-    path = tmp_path / "kernel.py"
-    path.write_text(text, encoding="utf-8")
-    result = analyze_file(FileRequest(path=str(path), roots=(str(tmp_path),)))
-    (kernel,) = result.kernels
-    return kernel.status
+    return told(tmp_path, text).status
 
 
 @pytest.mark.parametrize("act", GIVEN)

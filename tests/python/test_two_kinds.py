@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from verifier.engine import analyze_file
-from verifier.report.model import FileRequest
+from tests.told import told
 
 KERNEL = """\
 import math
@@ -28,11 +27,8 @@ def kernel(x, {parameter}):
 
 
 def status(tmp_path: Path, parameter: str, body: str) -> str:
-    path = tmp_path / "kernel.py"
     text = KERNEL.format(parameter=parameter, body=body.replace("\n", "\n    "))
-    path.write_text(text, encoding="utf-8")
-    (kernel,) = analyze_file(FileRequest(path=str(path), roots=(str(tmp_path),))).kernels
-    return kernel.status
+    return told(tmp_path, text).status
 
 
 @pytest.mark.parametrize(

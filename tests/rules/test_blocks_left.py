@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.told import told
 from verifier.engine.analysis import analyze_file
 from verifier.report.model import FileRequest
 
@@ -87,12 +88,9 @@ MEANT = {
 
 
 def _found(folder: Path, body: str, gap: int = 0) -> tuple[str, list[str]]:
-    path = folder / "k.py"
     lines = "".join(f"    {line}\n" for line in body.splitlines())
-    path.write_text(KERNEL.format(body=lines, gap=gap), encoding="utf-8")
-    result = analyze_file(FileRequest(path=str(path), roots=(str(folder),)))
-    (kernel,) = result.kernels
-    return kernel.status, [each.rule for each in result.diagnostics if each.severity == "error"]
+    found = told(folder, KERNEL.format(body=lines, gap=gap))
+    return found.status, found.errors
 
 
 @pytest.mark.parametrize("name", ROUNDS)
