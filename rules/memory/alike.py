@@ -117,6 +117,7 @@ class _Pairs(Struct):
         """What has written tensors of which each instance has its own, or that nobody writes, and
         whether that was in the same iteration of all loops around."""
         kinds = (StorageKind.INPUT, StorageKind.CONSTANT)
+        on_cores = self.table.trace.generation.on_cores
         makers: list[list[Operation]] = []
         fresh = True
         for root, reader, view in zip(roots, readers, views, strict=True):
@@ -125,9 +126,11 @@ class _Pairs(Struct):
             fresh = fresh and now
             given = storage.kind in kinds and not self.table.uses(storage).writes
             own = storage.buffer.on_chip and storage.buffer is not Buffer.L2
+            if not on_cores and storage.kind not in kinds:  # the device's memory may be private
+                own = own or storage.buffer is Buffer.HBM
             if not own and views[0].storage is not views[1].storage:
                 raise _NotKnownError
-            if self.table.trace.generation.on_cores and not own and readers[0] is readers[1]:
+            if on_cores and not own and readers[0] is readers[1]:
                 return  # all find the same there, or there is a race, which is told
             if not (own or given):
                 raise _NotKnownError
