@@ -269,7 +269,10 @@ def _foreign(read: Access, write: Access, known: bool, grid: Sequence[Loop]) -> 
     other = copy(write, 0, instance=tensor(read.view))
     if other is None:
         return Foreign(read, write, E.TRUE, True, ())
-    here, there = _indices(grid), _indices(other.private[: len(grid)])
+    # where the tensor that is read says which instance has written it, its index has that value
+    places = zip(write.loops, other.at, strict=True)
+    here = _indices(grid)
+    there = tuple(at for loop, at in places if loop.kind is LoopKind.GRID)
     predicate, exact = apart(read.view, other.view)
     if predicate is E.TRUE:
         return Foreign(read, write, E.TRUE, True, ())
