@@ -202,7 +202,7 @@ def _disjoint(
     if other is not None and predicate is not E.TRUE and beside is not ITERATIONS:
         same, open_ = _alike(table, first, second, level, other)
         predicate = E.or_(predicate, same)
-    later = other.private[0].index if other is not None and other.private else loop.index
+    later = loop.index if other is None else other.at[0]
     index_name = loop.name or "i"
     one = E.fresh(f"one {index_name}", 0, None, E.Origin.POINT)
     another = E.fresh(f"another {index_name}", 0, None, E.Origin.POINT)
@@ -335,7 +335,7 @@ def _read_of_other(found: Foreign) -> Check:
     read, name = found.read, found.read.view.storage.name
     values: list[tuple[str, Expr]] = []
     given = found.given
-    for position, (here, there) in enumerate(zip(found.here, found.there, strict=False)):
+    for position, (here, there) in enumerate(zip(found.here, found.there, strict=True)):
         which = f" {position}" if len(found.here) > 1 else ""
         for role, index_ in (("reads", here), ("writes", there)):
             named = E.fresh(f"program{which} that {role}", 0, None, E.Origin.POINT)

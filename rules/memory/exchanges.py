@@ -111,7 +111,7 @@ def answered(trace: Trace) -> Iterator[Check]:
     for position, exchange in enumerate(meetings):
         source, number = exchange.value("recv_from_rank"), exchange.value("pipe_id")
         if not isinstance(source, Expr) or not isinstance(number, Expr):
-            yield _unfollowed(exchange)
+            yield _asked(exchange, "from which core it receives, or on which pipe, is not known")
             continue
         turns = {loop.symbol for loop in exchange.loops if loop is not grid}
         # one of a round stands for any: others are counted in all of their rounds
@@ -125,16 +125,6 @@ def answered(trace: Trace) -> Iterator[Check]:
         given = _given(pipe, source, number)
         for check in (*_as_often(pipe, position), *_of_one_shape(pipe, position)):
             yield replace(check, given=(*check.given, *given))
-
-
-def _unfollowed(exchange: Operation) -> Check:
-    return replace(
-        all_answer(exchange.span),
-        path=exchange.path,
-        order=exchange.order,
-        exact=False,
-        reason="from which core it receives, and on which pipe, is no number that is known",
-    )
 
 
 def _given(pipe: Pipe, source: Expr, number: Expr) -> tuple[Bool, ...]:
@@ -154,10 +144,17 @@ def _cores() -> tuple[Expr, Expr]:
 
 def _check(pipe: Pipe, exchange: Operation, predicate: Bool, reason: str) -> Check:
     return replace(
-        all_answer(exchange.span),
+        _asked(exchange, reason),
         predicate=predicate,
         values=tuple(zip(_ROLES, _cores(), strict=True)),
         notes=(Note(pipe.grid.span, "the program index"),),
+    )
+
+
+def _asked(exchange: Operation, reason: str) -> Check:
+    """That an exchange is answered; ``reason``: why that is not known, if so."""
+    return replace(
+        all_answer(exchange.span),
         exact=not reason,
         reason=reason,
         path=exchange.path,

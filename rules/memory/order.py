@@ -271,15 +271,11 @@ def _foreign(read: Access, write: Access, known: bool, grid: Sequence[Loop]) -> 
         return Foreign(read, write, E.TRUE, True, ())
     # where the tensor that is read says which instance has written it, its index has that value
     places = zip(write.loops, other.at, strict=True)
-    here = _indices(grid)
+    here = tuple(loop.index for loop in grid)
     there = tuple(at for loop, at in places if loop.kind is LoopKind.GRID)
     predicate, exact = apart(read.view, other.view)
     if predicate is E.TRUE:
         return Foreign(read, write, E.TRUE, True, ())
-    others = E.or_(*(E.ne(a, b) for a, b in zip(here, there, strict=False)))
+    others = E.or_(*(E.ne(a, b) for a, b in zip(here, there, strict=True)))
     given = (*read.ranges, *other.ranges, others)
     return Foreign(read, write, predicate, exact and known, given, here, there)
-
-
-def _indices(loops: Sequence[Loop]) -> tuple[Expr, ...]:
-    return tuple(loop.index for loop in loops if loop.kind is LoopKind.GRID)

@@ -37,6 +37,7 @@ from verifier.hardware.capabilities import Capability
 from verifier.hardware.chips import Chip
 from verifier.report.model import Diagnostic, FileRequest, FileResult
 from verifier.rulebase import Shown, all_rules, find
+from verifier.symbolic.memory.events import Met
 
 #: seconds for one analysis, which takes a hundredth of one
 TIMEOUT = 20.0
@@ -53,6 +54,10 @@ _FOLLOWED = frozenset(
 )
 #: rules that ask what memory holds, which shapes alone do not say
 _NUMERIC = frozenset(rule.id for rule in all_rules() if rule.replayed.numbers)
+#: rules that tell of two instances that come to one element
+_CONFLICTS = frozenset(
+    rule.id for rule in all_rules() if any(m.event is Met for m in rule.monitors)
+)
 #: rules that runs and checks tell of one thing in several places
 _SUBJECTS = frozenset(rule.id for rule in all_rules() if rule.replayed.shown is Shown.SUBJECT)
 
@@ -298,9 +303,8 @@ def _concrete(case: _Case, result: FileResult, outcome: Outcome) -> str:
 
 def _other_ends(said: Sequence[Diagnostic], broken: set[_Site]) -> set[_Site]:
     """Of two accesses that conflict a run tells the one that came later, the check either."""
-    return {
-        _site(d) for d in said if any((d.rule, label.span.line) in broken for label in d.labels)
-    }
+    conflicts = (d for d in said if d.rule in _CONFLICTS)
+    return {_site(d) for d in conflicts if any((d.rule, at.span.line) in broken for at in d.labels)}
 
 
 def _only_numbers(case: _Case, said: Sequence[Diagnostic], broken: set[_Site]) -> set[_Site]:

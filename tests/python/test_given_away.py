@@ -37,20 +37,16 @@ GIVEN = [
 KEPT = ["elsewhere.log('x')", "elsewhere.f(nl.float32)", "elsewhere.f(elsewhere.g)", "print(nl)"]
 
 
-def status(tmp_path: Path, text: str) -> str:
-    return told(tmp_path, text).status
-
-
 @pytest.mark.parametrize("act", GIVEN)
 def test_what_is_given_away_may_be_changed(tmp_path: Path, act: str) -> None:
-    assert status(tmp_path, HEAD + KERNEL.format(before=act)) == "unknown"
-    assert status(tmp_path, f"{HEAD}{act}\n" + KERNEL.format(before="pass")) == "unknown"
+    assert told(tmp_path, HEAD + KERNEL.format(before=act)).status == "unknown"
+    assert told(tmp_path, f"{HEAD}{act}\n" + KERNEL.format(before="pass")).status == "unknown"
 
 
 @pytest.mark.parametrize("act", KEPT)
 def test_what_is_not_given_stays(tmp_path: Path, act: str) -> None:
-    assert status(tmp_path, HEAD + KERNEL.format(before=act)) == "verified"
-    assert status(tmp_path, f"{HEAD}{act}\n" + KERNEL.format(before="pass")) == "verified"
+    assert told(tmp_path, HEAD + KERNEL.format(before=act)).status == "verified"
+    assert told(tmp_path, f"{HEAD}{act}\n" + KERNEL.format(before="pass")).status == "verified"
 
 
 @pytest.mark.parametrize("line", ["import pkg.gone", "import pkg.here, pkg.gone"])
@@ -60,9 +56,11 @@ def test_a_part_of_a_package_that_is_imported_may_be_compiled(tmp_path: Path, li
     (tmp_path / "pkg" / "here.py").touch()
     (tmp_path / "pkg" / "gone.cpython-311-x86_64-linux-gnu.so").touch()
     sized = KERNEL.replace("128", "pkg.gone.N")
-    assert status(tmp_path, f"{HEAD}{line}\n" + sized.format(before="pass")) == "unknown"
-    assert status(tmp_path, HEAD + sized.format(before=line)) == "unknown"
-    assert status(tmp_path, HEAD + KERNEL.format(before=f"{line}\n    pkg.other")) == "violated"
+    assert told(tmp_path, f"{HEAD}{line}\n" + sized.format(before="pass")).status == "unknown"
+    assert told(tmp_path, HEAD + sized.format(before=line)).status == "unknown"
+    assert (
+        told(tmp_path, HEAD + KERNEL.format(before=f"{line}\n    pkg.other")).status == "violated"
+    )
 
 
 @pytest.mark.parametrize("line", ["import pkg.gone", "import pkg.here, pkg.gone"])
@@ -70,8 +68,8 @@ def test_a_part_of_a_package_that_is_nowhere_is_not_there(tmp_path: Path, line: 
     (tmp_path / "pkg").mkdir()
     (tmp_path / "pkg" / "__init__.py").touch()
     (tmp_path / "pkg" / "here.py").touch()
-    assert status(tmp_path, f"{HEAD}{line}\n" + KERNEL.format(before="pass")) == "violated"
-    assert status(tmp_path, HEAD + KERNEL.format(before=line)) == "violated"
+    assert told(tmp_path, f"{HEAD}{line}\n" + KERNEL.format(before="pass")).status == "violated"
+    assert told(tmp_path, HEAD + KERNEL.format(before=line)).status == "violated"
 
 
 BOUND = "import nki\nimport nki.isa as nisa\nimport nki.language as nl\n"
@@ -89,4 +87,4 @@ BOUND = "import nki\nimport nki.isa as nisa\nimport nki.language as nl\n"
 def test_names_that_are_bound_after_a_star_import_are_bound_for_sure(
     tmp_path: Path, head: str, expected: str
 ) -> None:
-    assert status(tmp_path, head + KERNEL.format(before="pass")) == expected
+    assert told(tmp_path, head + KERNEL.format(before="pass")).status == expected

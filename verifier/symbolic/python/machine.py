@@ -93,7 +93,10 @@ class DeviceMachine(Faults):
 
         ``asked``: by the kernel, which may do something else in another place then.
         """
-        self.trace.grid_asked = asked or (bool(self.trace.grid) and self.trace.grid_asked)
+        if asked:
+            self.trace.grid_asked = True
+        elif not self.trace.grid:
+            self.trace.grid_asked = False
         while len(self.trace.grid) <= axis:
             made = self.dialect.grid_axis(self, len(self.trace.grid))
             index = E.symbol(made.index, 0, origin=E.Origin.LOOP)
