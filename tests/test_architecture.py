@@ -557,7 +557,7 @@ OWN_NUMBERS = {
     "rules/memory/defined.py:_LARGEST",
     "rules/memory/formulas.py:_NUMBERS",
     "rules/memory/numbers.py:_DEPTH",
-    "rules/memory/passes.py:_MOST",
+    "rules/memory/passes.py:MOST",
     "rules/memory/relief.py:_MOST",
     "rules/memory/samples.py:_FEW",
     "rules/memory/samples.py:_SIZES",

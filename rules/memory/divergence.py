@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
 
+from rules.memory.crossings import crossed
 from rules.memory.exchanges import all_answer, answered
-from rules.memory.order import barriers
+from rules.memory.order import barriers, waits
 from rules.memory.passes import Passes
 from verifier.hardware.catalogue import Hardware
 from verifier.rulebase import Monitor, On, Rule, Whose, register
@@ -23,10 +24,16 @@ from verifier.symbolic.trace import Operation, Trace
 def divergence(trace: Trace, target: Hardware) -> Iterable[Check]:
     """Per barrier: no instance that comes to it goes through more of them than another one does.
 
-    Per exchange: the core that it receives from sends to it as often, and the same shape.
+    Per exchange: the core that it receives from sends to it as often, and the same shape. And all
+    of them come to these in one order.
     """
     yield from _as_often(trace)
     yield from answered(trace)
+    first = crossed(trace)
+    if first is not None:
+        asked = _all_come(first.span) if waits(first) else all_answer(first.span)
+        reason = "whether cores come to barriers and exchanges in one order is not known"
+        yield replace(asked, exact=False, reason=reason, path=first.path, order=first.order)
 
 
 def _as_often(trace: Trace) -> Iterator[Check]:

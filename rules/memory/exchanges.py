@@ -73,7 +73,7 @@ class Pipe(Struct, frozen=True):
             if isinstance(on, Expr):
                 its += _equal(at.expr(on), number)
             for loop in loops:
-                moved.setdefault(loop, _with_trips(loop, at.expr(loop.trips)))
+                moved.setdefault(loop, loop.of(at.expr(loop.trips)))
             here.append(Side(_facts(mine), loops))
             there.append(Side(_facts(its), tuple(moved[loop] for loop in loops)))
         return Pipe(grid, source, number, meetings, tuple(here), tuple(there))
@@ -92,12 +92,6 @@ def _equal(value: object, other: Expr) -> list[Bool]:
 def _facts(facts: Iterable[Bool]) -> tuple[Bool, ...]:
     found = tuple(fact for fact in facts if fact is not E.TRUE)
     return (E.FALSE,) if E.FALSE in found else found
-
-
-def _with_trips(loop: Loop, trips: Expr) -> Loop:
-    if trips is loop.trips:
-        return loop
-    return Loop(loop.index, trips, loop.kind, loop.name, loop.span)
 
 
 def answered(trace: Trace) -> Iterator[Check]:

@@ -24,7 +24,7 @@ from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.memory.content import combines, constant, folded, moved
 from verifier.symbolic.memory.events import Deed, Met, Visit
 from verifier.symbolic.memory.index import Access, Index, Uses, tensor
-from verifier.symbolic.tensors import Loop, LoopKind, Storage
+from verifier.symbolic.tensors import Loop, LoopKind
 from verifier.symbolic.trace import Operation, Trace
 
 
@@ -76,7 +76,7 @@ class Barriers(Struct, frozen=True):
         known = not self.unclear
         mine, its = E.const(0), E.const(0)
         for barrier in self.operations:
-            meant = orders(barrier, first.view.storage)
+            meant = orders(barrier, first)
             if meant is False:
                 continue
             if meant is None:
@@ -98,9 +98,8 @@ class Barriers(Struct, frozen=True):
 
     def _count(self, barrier: Operation, access: Access) -> Expr | None:
         """How often an instance has gone through a barrier when an access happens."""
-        own = {loop.symbol for loop in self.grid}
         around = [loop for loop in barrier.loops if loop not in self.grid]
-        symbols = own | {loop.symbol for loop in around}
+        symbols = {loop.symbol for loop in around}
         terms: list[Expr | Bool] = [*barrier.path, *(loop.trips for loop in around)]
         if any(symbols & set(term.free()) for term in terms):
             return None
@@ -139,14 +138,26 @@ def waits(operation: Operation) -> bool:
     return operation.instruction is not None and operation.instruction.waits
 
 
-def orders(operation: Operation, storage: Storage) -> bool | None:
-    """Whether the accesses of a tensor are among those that are put in order there."""
+def orders(operation: Operation, access: Access) -> bool | None:
+    """Whether an access of a tensor is among those that are put in order there."""
     assert operation.instruction is not None
     named = operation.instruction.footprint.ordered
     if not named:
         return True
     view = operation.view(named)
-    return None if view is None else view.storage is storage
+    if view is None:
+        return None
+    if view.storage is not access.view.storage:
+        return False
+    # of a tensor of its own in each iteration it is that of the same iteration, or a certain one
+    shared = [loop.index for loop in operation.loops[: common_loops(operation.loops, access.loops)]]
+    known: bool | None = True
+    for mine, its in zip(tensor(view), tensor(access.view), strict=True):
+        if mine.is_const and its.is_const and mine is not its:
+            return False
+        if mine is not its or not (mine.is_const or mine in shared):
+            known = None
+    return known
 
 
 def _exchanges(operation: Operation) -> bool:
@@ -175,9 +186,8 @@ def behind_barrier(trace: Trace, later: Access, earlier: Access) -> tuple[Copy |
     The last value: whether it may come after it in another instance in ways that this leaves out.
     Without a barrier the two are a race, which is told as one.
     """
-    storage = earlier.view.storage
-    found = [op for op in (*barriers(trace), *exchanges(trace)) if orders(op, storage) is not False]
-    sure = [op for op in found if waits(op) and orders(op, storage)]
+    found = [op for op in (*barriers(trace), *exchanges(trace)) if orders(op, earlier) is not False]
+    sure = [op for op in found if waits(op) and orders(op, earlier)]
     if not trace.grid or not found:
         return None, False
     held = {id(condition) for condition in later.path}

@@ -13,7 +13,7 @@ from verifier.symbolic.tensors import Loop
 from verifier.symbolic.trace import Operation
 
 #: iterations that are looked at one by one
-_MOST: Final = 200
+MOST: Final = 200
 
 
 class Passes(Struct):
@@ -47,7 +47,7 @@ class Passes(Struct):
         apart = not any(turns & set(fact.free()) for fact in mine)
         common: list[Expr | Bool] = [*others, *(loop.trips for loop in loops)]
         same = apart and all(self.own.isdisjoint(term.free()) for term in common)
-        known = _sum(path, loops, 1 if same else _MOST)
+        known = _sum(path, loops, 1 if same else MOST)
         if known is None and same:
             key = (*map(id, loops), None, *map(id, others))
             times = self.shared.setdefault(key, E.fresh("times", 1, None, E.Origin.POINT))
@@ -87,7 +87,7 @@ def _sum(facts: Sequence[Bool], loops: Sequence[Loop], most: int) -> Expr | None
     if only is not None:
         put = E.Substitution({loop.symbol: only})
         inside = (E.ge(only, 0), E.lt(only, loop.trips))
-        moved = [_with_trips(inner, put.expr(inner.trips)) for inner in rest]
+        moved = [inner.of(put.expr(inner.trips)) for inner in rest]
         return _sum([*inside, *(put.bool(fact) for fact in facts)], moved, most)
     if not loop.trips.is_const or loop.trips.const > most:
         return None
@@ -96,7 +96,7 @@ def _sum(facts: Sequence[Bool], loops: Sequence[Loop], most: int) -> Expr | None
         put = E.Substitution({loop.symbol: E.const(turn)})
         part = _sum(
             [put.bool(fact) for fact in facts],
-            [_with_trips(inner, put.expr(inner.trips)) for inner in rest],
+            [inner.of(put.expr(inner.trips)) for inner in rest],
             most // loop.trips.const,
         )
         if part is None:
@@ -116,8 +116,4 @@ def _pinned(fact: Bool, loop: Loop) -> Expr | None:
     return None if loop.symbol in at.free() else at
 
 
-def _with_trips(loop: Loop, trips: Expr) -> Loop:
-    return Loop(loop.index, trips, loop.kind, loop.name, loop.span)
-
-
-__all__ = ["Passes"]
+__all__ = ["MOST", "Passes"]

@@ -122,6 +122,12 @@ class Loop:
     def __post_init__(self) -> None:
         object.__setattr__(self, "within", E.lt(self.index, self.trips))
 
+    def of(self, trips: Expr) -> Loop:
+        """The same loop with another number of iterations."""
+        if trips is self.trips:
+            return self
+        return Loop(self.index, trips, self.kind, self.name, self.span)
+
     @property
     def symbol(self) -> E.Sym:
         atom = self.index.as_atom()
