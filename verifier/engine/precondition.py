@@ -109,15 +109,20 @@ class Conditions(Struct):
             if any(self.verdicts[position].exact for position in item.of):
                 continue
             others = (*known, *_stated([other for other in kept if other is not item]))
-            if all(self._holds(position, others) for position in item.of):
+            # what follows from it was left out, and is needed again
+            if all(self._suffices(others, demand) for demand in (item, *self.demands)):
                 kept.remove(item)
         return kept
 
-    def _holds(self, position: int, facts: tuple[Bool, ...]) -> bool:
-        """Whether nothing breaks the obligation of a verdict where ``facts`` hold."""
-        obligation = self.verdicts[position].obligation
-        query = Query((*facts, *obligation.local_facts), obligation.check.predicate)
-        return self.solver.check(query).proved
+    def _suffices(self, facts: tuple[Bool, ...], demand: Item) -> bool:
+        """Whether a demand follows from ``facts``, or nothing breaks there what it was made for."""
+        if self.solver.check(Query(facts, demand.condition)).proved:
+            return True
+        obligations = (self.verdicts[position].obligation for position in demand.of)
+        return all(
+            self.solver.check(Query((*facts, *each.local_facts), each.check.predicate)).proved
+            for each in obligations
+        )
 
     def _met(self, facts: tuple[Bool, ...]) -> Model | None:
         """Numbers that meet all facts; None: none are known."""
