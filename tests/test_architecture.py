@@ -559,6 +559,7 @@ OWN_NUMBERS = {
     "rules/memory/numbers.py:_DEPTH",
     "rules/memory/passes.py:MOST",
     "rules/memory/relief.py:_MOST",
+    "rules/memory/results.py:_MOST",
     "rules/memory/samples.py:_FEW",
     "rules/memory/samples.py:_SIZES",
     "rules/memory/wholes.py:_LOOKED_AT",

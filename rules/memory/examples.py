@@ -210,6 +210,31 @@ def doubled_pages(pages):
 )
 LOST_LOAD_FAILING: Final = LOST_LOAD_PASSING.replace("% 2]", "% 1]")
 
+# ----------------------------------------------------------------- lost-result
+
+LOST_RESULT_PASSING: Final = (
+    _HEAD
+    + '''\
+@nki.jit
+def page_sum(pages):
+    """The sum of pages[n, 96, 200]."""
+    n, rows, columns = pages.shape
+    assert rows == 96 and columns == 200
+    summed = nl.ndarray((rows, columns), dtype=pages.dtype, buffer=nl.shared_hbm)
+    total = nl.ndarray((96, 200), dtype=pages.dtype, buffer=nl.sbuf)
+    nisa.memset(dst=total, value=0.0)
+    for p in range(n):
+        page = nl.ndarray((96, 200), dtype=pages.dtype, buffer=nl.sbuf)
+        nisa.dma_copy(dst=page, src=pages[p])
+        nisa.tensor_tensor(dst=total, data1=total, data2=page, op=nl.add)
+    nisa.dma_copy(dst=summed, src=total)
+    return summed
+'''
+)
+_ZERO: Final = "    nisa.memset(dst=total, value=0.0)\n"
+_ROUND: Final = "    for p in range(n):\n"
+LOST_RESULT_FAILING: Final = LOST_RESULT_PASSING.replace(_ZERO + _ROUND, _ROUND + "    " + _ZERO)
+
 # ----------------------------------------------------------------- stale-rest
 
 STALE_PASSING: Final = (

@@ -225,11 +225,20 @@ class Fates(Generic[PlaceT]):
         """What others than the kernel see is made of these, in the end: not what was stored over
         again."""
         out = 0
-        for number, step in enumerate(self.steps):
-            stored_again = step.stored and number in self.filled
-            if (step.seen and not stored_again) or self.left >> number & 1:
+        for number in range(len(self.steps)):
+            if self.is_seen(number):
                 out |= self.behind[number] | 1 << number
         return out
+
+    def is_seen(self, number: int) -> bool:
+        """Whether others than the kernel see something that a step itself has made, in the end."""
+        step = self.steps[number]
+        stored_again = step.stored and number in self.filled
+        return (step.seen and not stored_again) or bool(self.left >> number & 1)
+
+    def is_filled_by(self, place: PlaceT, step: Step[PlaceT]) -> bool:
+        """Whether a step surely writes all of a place."""
+        return any(self._places.fills(written, place) for written in step.writes)
 
     def in_one_place(self, one: int, other: int) -> bool:
         """Whether two steps surely write to some place in common."""

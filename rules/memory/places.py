@@ -7,8 +7,10 @@ from collections.abc import Hashable, Sequence, Set
 from msgspec.structs import replace
 
 from rules.memory.cases import boxes_apart, contains
+from rules.memory.reading import regions
 from rules.memory.steps import AS_THEY_ARE, Event, OffChip, Rounded, Step, said
 from verifier.symbolic import expr as E
+from verifier.symbolic.effects import Effect
 from verifier.symbolic.expr import Expr
 from verifier.symbolic.memory.index import Access, index, tensor
 from verifier.symbolic.tensors import Axis, View
@@ -30,6 +32,10 @@ class ViewSteps:
         for uses in index(trace).storages:
             for read in (*uses.reads, *uses.targets, *uses.sums):
                 self._reads.setdefault(id(read.operation), []).append(read)
+            for write in uses.writes:
+                begun = write.operation.effect is Effect.FIRST_SETS  # it adds to what it has begun
+                if begun or any(part.partial for part in regions(write)):
+                    self._reads.setdefault(id(write.operation), []).append(write)
 
     def steps(self, events: Sequence[Event], rounded: Rounded = AS_THEY_ARE) -> list[Step[View]]:
         """Operations in turn, with the views that they come to then."""

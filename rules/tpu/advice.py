@@ -6,7 +6,6 @@ from collections.abc import Iterable
 
 from rules.tpu import flow
 from rules.tpu.examples import pair
-from rules.tpu.kit import traits
 from verifier.dialects.names import OKK
 from verifier.hardware.chips import Chip
 from verifier.rulebase import COMPILED, On, Rule, register
@@ -18,7 +17,7 @@ from verifier.symbolic.trace import Trace
 
 def assertions_log(trace: Trace, chip: Chip) -> Iterable[Check]:
     """The first assertion of the device's own kind, once per kernel."""
-    found = [op for op in flow.in_order(trace) if Trait.LOGS in traits(op)]
+    found = [op for op in flow.in_order(trace) if Trait.LOGS in op.traits]
     for op in found[:1]:
         more = len(found) - 1
         others = f", nor do the {more} others" if more > 1 else ", nor does the other" * more

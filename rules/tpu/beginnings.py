@@ -18,9 +18,8 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from rules.memory.steps import by_loop
-from rules.tpu import kit
+from rules.memory.unrolled import touches_at
 from rules.tpu.recurring import ENDS, Recurring, divisors, recurring_loops
-from rules.tpu.unrolled import touches_at
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.instruction import Trait
@@ -113,7 +112,7 @@ def beginning(trace: Trace, leaving: bool = False) -> Beginning | None:
         op
         for op in sorted(trace.operations, key=lambda op: op.order)
         if any(isinstance(touch.tensor, LocalTensor) for touch in op.touches)
-        or not _SECTIONS.isdisjoint(kit.traits(op))
+        or not _SECTIONS.isdisjoint(op.traits)
     ]
     turns = _turns(ops)
     again = recurring_loops(ops) if leaving else {}

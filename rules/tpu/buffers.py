@@ -335,7 +335,7 @@ def _bytes(tensor: SystemTensor) -> Callable[[E.Substitution], Grid]:
     """The bytes of a tensor."""
 
     def grid(put: E.Substitution) -> Grid:
-        there = kit.moved_system(tensor, put)
+        there = tensor.at(put)
         size = number(there.dtype.itemsize)
         pairs = zip(there.shape, there.strides, strict=True)
         steps = tuple((number(count), number(stride) * size) for count, stride in pairs)

@@ -55,8 +55,8 @@ def _crosses(chip: Chip, first: Use, second: Use) -> tuple[Bool, ...] | None:
             return None
         loop = first.loops[-1]
         now, then = (E.Substitution({loop.symbol: E.const(k)}) for k in (0, 1))
-        one, other = kit.moved(one, now), kit.moved(other, then)
-        mine, theirs = kit.moved_system(mine, now), kit.moved_system(theirs, then)
+        one, other = one.at(now), other.at(then)
+        mine, theirs = mine.at(now), theirs.at(then)
         if any(loop.symbol in fact.free() for fact in first.path):
             return None
         given = (E.ge(loop.trips, 2), E.lt(loop.index, 1))

@@ -178,7 +178,7 @@ def at(use: Use, put: E.Substitution, *facts: Bool) -> Instance | None:
     kept = tuple(fact for fact in dict.fromkeys(held) if fact is not E.TRUE)
     if any(fact is E.FALSE for fact in kept):
         return None
-    return Instance(use, kit.moved(use.tensor, put), kept)
+    return Instance(use, use.tensor.at(put), kept)
 
 
 def reaches(write: Use, read: Use) -> Bool:
@@ -268,9 +268,9 @@ def from_whole_sections(trace: Trace) -> list[Operation]:
     """The operations behind the end of a section whose start is not among them."""
     ops = in_order(trace)
     for position, op in enumerate(ops):
-        if Trait.STARTS_PARALLEL in kit.traits(op):
+        if Trait.STARTS_PARALLEL in op.traits:
             break
-        if Trait.ENDS_PARALLEL in kit.traits(op):
+        if Trait.ENDS_PARALLEL in op.traits:
             return ops[position + 1 :]
     return ops
 
@@ -279,12 +279,12 @@ def sections(trace: Trace) -> Iterator[Section]:
     """The parallel sections, each with what its loops repeat."""
     ops = in_order(trace)
     for position, start in enumerate(ops):
-        if Trait.STARTS_PARALLEL not in kit.traits(start):
+        if Trait.STARTS_PARALLEL not in start.traits:
             continue
         inside: list[Operation] = []
         end: Operation | None = None
         for op in ops[position + 1 :]:
-            if Trait.ENDS_PARALLEL in kit.traits(op):
+            if Trait.ENDS_PARALLEL in op.traits:
                 end = op
                 break
             inside.append(op)
@@ -296,7 +296,7 @@ def sections(trace: Trace) -> Iterator[Section]:
         for op in ops[:position] if around else ():
             if common_loops(op.loops, loops) < len(loops):
                 continue
-            if Trait.ENDS_PARALLEL in kit.traits(op):
+            if Trait.ENDS_PARALLEL in op.traits:
                 break
             following.append(op)
         else:

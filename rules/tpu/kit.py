@@ -7,7 +7,6 @@ from functools import lru_cache
 from typing import Final, Protocol, runtime_checkable
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from rules.tpu.runs import lane_of, meet
 from verifier.hardware.chips import Chip
@@ -91,10 +90,6 @@ def described(op: Operation) -> Instruction:
     return op.instruction
 
 
-def traits(op: Operation) -> frozenset[Trait]:
-    return op.instruction.traits if op.instruction is not None else frozenset()
-
-
 def computes(op: Operation) -> bool:
     return op.engine is Engine.BDC
 
@@ -108,7 +103,7 @@ WINDOWS: Final = frozenset({Trait.POOLS, Trait.CONVOLVES, Trait.DEPTHWISE})
 
 
 def is_window(op: Operation) -> bool:
-    return not WINDOWS.isdisjoint(traits(op))
+    return not WINDOWS.isdisjoint(op.traits)
 
 
 def slides(instruction: Instruction) -> bool:
@@ -422,34 +417,6 @@ def is_continuous(tensor: SystemTensor) -> bool:
             return False
         expected = expected * size
     return True
-
-
-def moved(tensor: LocalTensor, put: E.Substitution) -> LocalTensor:
-    """The tensor in another iteration."""
-    if put.is_empty:
-        return tensor
-    return replace(
-        tensor,
-        address=put.expr(tensor.address),
-        lane=None if tensor.lane is None else put.expr(tensor.lane),
-        shape=_each(put, tensor.shape),
-        strides=_each(put, tensor.strides),
-    )
-
-
-def moved_system(tensor: SystemTensor, put: E.Substitution) -> SystemTensor:
-    """The tensor in another iteration."""
-    return replace(
-        tensor,
-        address=replace(tensor.address, offset=put.expr(tensor.address.offset)),
-        shape=_each(put, tensor.shape),
-        strides=_each(put, tensor.strides),
-    )
-
-
-def _each(put: E.Substitution, values: Quad) -> Quad:
-    a, b, c, d = (put.expr(value) for value in values)
-    return a, b, c, d
 
 
 def same_place(a: LocalTensor, b: LocalTensor) -> bool:

@@ -92,7 +92,7 @@ def _in_sections(events: Iterable[Event]) -> Iterator[tuple[Event, int | None]]:
     """Each operation with the number of the parallel section that it is in; None: it is in none."""
     section, sections = None, 0
     for event in events:
-        traits = kit.traits(event.operation)
+        traits = event.operation.traits
         if Trait.STARTS_PARALLEL in traits:
             sections += 1
             section = sections

@@ -1,19 +1,20 @@
 """Results in local memory, and what was loaded there, of which nothing comes to what is stored
-(:mod:`rules.tpu.losses`), and parts of inputs that a pipeline takes another way than the others
+(:mod:`rules.memory.losses`), and parts of inputs that a pipeline takes another way than the others
 (:mod:`rules.tpu.rounds`)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from rules.memory.losses import Asked
 from rules.memory.steps import path_of
 from rules.tpu import flow, kit
 from rules.tpu.examples import pair
 from rules.tpu.flow import Use
 from rules.tpu.kit import function, words
 from rules.tpu.local_steps import LocalSteps
-from rules.tpu.losses import Asked, lost
 from rules.tpu.results import Results
+from rules.tpu.rounds import lost_or_astray
 from verifier.dialects.names import OKK
 from verifier.hardware.chips import Chip
 from verifier.rulebase import Monitor, On, Rule, register
@@ -56,7 +57,7 @@ def _lost(trace: Trace, chip: Chip, *, run: bool = False) -> Iterator[Check]:
     judged = made.keys() if any(map(_stores, operations)) else ()
     places, demands = LocalSteps(chip, results.demands, stores), results.demands
     asked = Asked(operations, places, stores, set(judged), _Words(), demands, spare, run)
-    yield from lost(asked)
+    yield from lost_or_astray(asked)
 
 
 def _once_more(write: Use, table: flow.Uses) -> bool:

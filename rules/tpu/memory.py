@@ -68,7 +68,7 @@ def _between(
                 index = read.loops[depth - 1].index
                 facts = (*facts, E.ge(index, age))
                 if not any(fact is E.FALSE for fact in facts):
-                    yield Instance(write, kit.moved(found.tensor, back), facts)
+                    yield Instance(write, found.tensor.at(back), facts)
 
 
 def _contains(chip: Chip, outer: LocalTensor, inner: LocalTensor) -> Bool:

@@ -486,7 +486,7 @@ def _again(first: _Moved, second: _Moved) -> Check:
     for loop in one.loops[common:]:
         table[loop.symbol] = E.fresh(loop.name or "i", 0, loop.symbol.hi, E.Origin.LOOP)
     put = E.Substitution(table)
-    earlier = kit.moved_system(first.tensor, put)
+    earlier = first.tensor.at(put)
     a0, a1 = kit.system_block(earlier)
     b0, b1 = kit.system_block(second.tensor)
     predicate: Bool = E.or_(E.lt(b0, a0), E.gt(b1, a1))

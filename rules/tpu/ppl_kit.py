@@ -36,10 +36,6 @@ def described(op: Operation) -> Instruction:
     return op.instruction
 
 
-def traits(op: Operation) -> frozenset[Trait]:
-    return op.instruction.traits if op.instruction is not None else frozenset()
-
-
 #: what functions that slide a window over their input do, and those that multiply matrices
 WINDOWS: Final = frozenset({Trait.POOLS, Trait.CONVOLVES, Trait.DEPTHWISE})
 PRODUCTS: Final = frozenset({Trait.FIRST_PRODUCTS, Trait.SECOND_PRODUCTS})

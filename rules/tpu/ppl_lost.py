@@ -1,13 +1,14 @@
-"""Results of which nothing comes to what is stored (:mod:`rules.tpu.losses`), in tensors."""
+"""Results of which nothing comes to what is stored (:mod:`rules.memory.losses`), in tensors."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from rules.memory.losses import Asked
 from rules.memory.places import ViewSteps
 from rules.memory.words import subject
-from rules.tpu.losses import Asked, lost
 from rules.tpu.ppl_kit import declare, elementwise, function, is_device
+from rules.tpu.rounds import lost_or_astray
 from verifier.hardware.chips import Chip
 from verifier.rulebase import Monitor, On, Replayed
 from verifier.source.ir import Span
@@ -39,7 +40,7 @@ def _lost(trace: Trace, *, run: bool = False) -> Iterator[Check]:
     judged = {id(op) for op in operations if is_device(op) and op.reads and op.writes and stores}
     demands = [item.condition for item in trace.assumptions]
     places = ViewSteps(trace, stores)
-    yield from lost(Asked(operations, places, stores, judged, _Words(), demands, run=run))
+    yield from lost_or_astray(Asked(operations, places, stores, judged, _Words(), demands, run=run))
 
 
 def _stores(trace: Trace) -> set[int]:

@@ -19,7 +19,6 @@ from rules.tpu.ppl_kit import (
     having,
     implies,
     product,
-    traits,
 )
 from verifier.dialects.names import PPL
 from verifier.hardware.capabilities import Capability
@@ -41,7 +40,7 @@ def shapes(op: Operation, chip: Chip) -> Iterator[Check]:
         return
     a, b, out = left.shape, right.shape, target.shape
     ltrans, rtrans = flag(op, "ltrans"), flag(op, "rtrans")
-    if Trait.SECOND_PRODUCTS in traits(op):
+    if Trait.SECOND_PRODUCTS in op.traits:
         both = E.and_(ltrans, rtrans)
         m = E.ite(ltrans, a[3], a[1])
         k = E.ite(ltrans, a[1], a[3])
@@ -86,7 +85,7 @@ def biases(op: Operation, chip: Chip) -> Iterator[Check]:
     if bias is None or right is None:
         return
     b = right.shape
-    second = Trait.SECOND_PRODUCTS in traits(op)
+    second = Trait.SECOND_PRODUCTS in op.traits
     columns = E.ite(flag(op, "rtrans"), b[1], b[3]) if second else b[1] * b[3]
     mine = product(bias.shape)
     yield check(
@@ -106,7 +105,7 @@ def biases(op: Operation, chip: Chip) -> Iterator[Check]:
 def forms(op: Operation, chip: Chip) -> Iterator[Check]:
     """Transposition, accumulation and other options that the chip has."""
     name = function(op)
-    if Trait.SECOND_PRODUCTS not in traits(op):
+    if Trait.SECOND_PRODUCTS not in op.traits:
         return
     ltrans, rtrans = flag(op, "ltrans"), flag(op, "rtrans")
     yield check(
@@ -154,7 +153,7 @@ def _sums(op: Operation) -> Iterator[Check]:
     adds = flag(op, "result_add")
     target = op.view("dst")
     if target is not None:
-        wanted = INT32 if Trait.INTEGERS in traits(op) else FP32
+        wanted = INT32 if Trait.INTEGERS in op.traits else FP32
         yield check(
             op,
             "result_add",

@@ -22,7 +22,6 @@ from rules.tpu.ppl_kit import (
     product,
     same,
     tensors,
-    traits,
 )
 from verifier.dialects.names import PPL
 from verifier.hardware import dtypes as dt
@@ -186,7 +185,7 @@ def gathers(op: Operation, chip: Chip) -> Iterator[Check]:
         return
     i = index.shape
     # scattering swaps the parts: the source has one row per index, the result is the table
-    scatters = Trait.SCATTERS in traits(op)
+    scatters = Trait.SCATTERS in op.traits
     g, t = (table.shape, target.shape) if scatters else (target.shape, table.shape)
     role = described(op).role("index")
     assert role is not None and role.dtypes is not None
@@ -281,7 +280,7 @@ def quantisation(op: Operation, chip: Chip) -> Iterator[Check]:
 def others(op: Operation, chip: Chip) -> Iterator[Check]:
     """Reversal, selection, sorting."""
     source, target = op.view("src"), op.view("dst")
-    if Trait.SORTS in traits(op):
+    if Trait.SORTS in op.traits:
         yield from types(op, chip)
     axis = number(op, "dim")
     if axis is not None:

@@ -25,7 +25,6 @@ from rules.tpu.ppl_kit import (
     implies,
     number,
     numbers,
-    traits,
 )
 from verifier.hardware import dtypes as dt
 from verifier.hardware.capabilities import Capability
@@ -76,7 +75,7 @@ def _entries(
             "TPU-C43",
             values=((name, item),),
             help=("the order is kernel, padding, stride, dilation",)
-            if Trait.POOLS in traits(op)
+            if Trait.POOLS in op.traits
             else (),
         )
 
@@ -108,7 +107,7 @@ class _Window(Struct, frozen=True):
 
 def _window(op: Operation) -> _Window | None:
     kernel, stride = numbers(op, "kernel"), numbers(op, "stride")
-    if Trait.TRANSPOSED in traits(op):  # the steps are in the zeros between the elements
+    if Trait.TRANSPOSED in op.traits:  # the steps are in the zeros between the elements
         stride = (E.const(1), E.const(1))
     padding, dilation = numbers(op, "padding"), numbers(op, "dilation")
     if kernel is None or stride is None or padding is None or dilation is None:
@@ -192,7 +191,7 @@ def weights(op: Operation, chip: Chip) -> Iterator[Check]:
     taps = kernel[0] * kernel[1]
     n, c, h, w = weight.shape
     values = [(f"{axis} of weight", size) for axis, size in zip(AXES, weight.shape, strict=True)]
-    if Trait.DEPTHWISE in traits(op):
+    if Trait.DEPTHWISE in op.traits:
         fine = E.and_(E.eq(h, kernel[0]), E.eq(w, kernel[1]))
         text, fact = "weight is [1, c of dst, rows, columns of the window]", "TPU-C30"
     else:
@@ -228,7 +227,7 @@ def _group(weight: View, chip: Chip) -> Expr:
 def options(op: Operation, chip: Chip) -> Iterator[Check]:
     """Options that exclude each other, or that the chip does not have."""
     name = function(op)
-    if Trait.TRANSPOSED in traits(op):
+    if Trait.TRANSPOSED in op.traits:
         return
     relu = flag(op, "result_relu")
     scalar = op.view("weight") is None
@@ -241,7 +240,7 @@ def options(op: Operation, chip: Chip) -> Iterator[Check]:
         "TPU-C07",
         "TPU-C32",
     )
-    if Trait.INTEGERS in traits(op):
+    if Trait.INTEGERS in op.traits:
         yield from _asymmetric(op)
         yield from _signs(op)
         yield from _numbers_of_integers(op, chip)

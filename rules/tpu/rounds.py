@@ -16,17 +16,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any, Final, Generic, Protocol, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from msgspec.structs import replace
 
 from rules.memory.fates import Fates
+from rules.memory.gone import Places, Sized
+from rules.memory.losses import Asked, Words, gone, lost
 from rules.memory.steps import AS_THEY_ARE, Event, OffChip, Step, path_of
+from rules.memory.unrolled import LONGEST, Size, Unrolled
 from rules.tpu import parts
-from rules.tpu.gone import Places, Sized
 from rules.tpu.parts import Arrival, Astray, Column, Content, Journey, Pace, journey_of
-from rules.tpu.unrolled import LONGEST, Size, Unrolled
-from verifier.source.ir import Span
 from verifier.symbolic import expr as E
 from verifier.symbolic.checks import Check, Note
 from verifier.symbolic.expr import Expr
@@ -37,21 +37,6 @@ PlaceT = TypeVar("PlaceT")
 
 #: fewer numbers of rounds tell nothing of others
 _FEWEST: Final = LONGEST + 1
-
-
-class Words(Protocol):
-    """How a dialect speaks of operations."""
-
-    facts: tuple[str, ...]
-
-    def function(self, op: Operation) -> str:
-        """What a user calls it."""
-
-    def told_of(self, op: Operation, *, writes: bool) -> tuple[str, Span]:
-        """What it makes, or what it reads, and where that stands."""
-
-    def never(self, op: Operation) -> Check:
-        """That nothing comes of what it makes."""
 
 
 # ----------------------------------------------------------------------------- the pace
@@ -360,16 +345,25 @@ def told(astray: Astray, said: Words) -> Check:
     )
 
 
-def astray(loop: Sized[PlaceT], words: Words) -> Iterator[Check]:
-    """That no parts go astray in a loop."""
-    yield from Rounds(loop, words).checks()
+def lost_or_astray(asked: Asked[PlaceT]) -> Iterator[Check]:
+    """One check for each call whose results may be lost (:mod:`rules.memory.losses`), and one for
+    each loop in which parts go astray."""
+    loops, words = list(gone(asked)), asked.words
+    yield from lost(asked, loops)
+    sized = [each for each in loops if isinstance(each, Sized) and not each.is_plain]
+    for each in sized:
+        yield from Rounds(each, words).checks()
+    if not sized:
+        yield from _astray_as_they_are(asked.operations, asked.places, words, run=asked.run)
 
 
-def astray_as_they_are(
+def _astray_as_they_are(
     operations: Sequence[Operation], places: Places[PlaceT], words: Words, *, run: bool
 ) -> Iterator[Check]:
-    """As :func:`astray`, of operations that are in loops of plain numbers of rounds; ``run``: they
-    are those of a run, whose text says what is meant."""
+    """That no parts go astray in operations that are in loops of plain numbers of rounds.
+
+    ``run``: they are those of a run, whose text says what is meant.
+    """
     events = [Event(op, op.touches) for op in operations]
     if run:
         found: list[Event] | None = events

@@ -169,7 +169,7 @@ register(
 
 def nesting(trace: Trace, chip: Chip) -> Iterable[Check]:
     """Per start, end and poll: the parallel mode is as it must be."""
-    marks = [op for op in in_order(trace) if not _MARKS.isdisjoint(kit.traits(op))]
+    marks = [op for op in in_order(trace) if not _MARKS.isdisjoint(op.traits)]
     mode = _Mode()
     active = mode.walk(marks, 0, E.FALSE, tell=True)
     yield from mode.checks
@@ -252,15 +252,15 @@ class _Mode:
         here = E.and_(*op.path)
         if tell:
             self._tell(op, active)
-        if Trait.STARTS_PARALLEL in kit.traits(op):
+        if Trait.STARTS_PARALLEL in op.traits:
             self.opened = op
             return E.or_(active, here)
-        ends = Trait.ENDS_PARALLEL in kit.traits(op)
+        ends = Trait.ENDS_PARALLEL in op.traits
         return E.and_(active, E.not_(here)) if ends else active
 
     def _tell(self, op: Operation, active: Bool) -> None:
         name = function(op)
-        ends = Trait.ENDS_PARALLEL in kit.traits(op)
+        ends = Trait.ENDS_PARALLEL in op.traits
         notes = (Note(self.opened.span, "it was started here"),) if self.opened else ()
         self.checks.append(
             Check(
@@ -329,7 +329,7 @@ def begins_and_ends(trace: Trace, chip: Chip) -> Iterable[Check]:
     if not work:
         return
     first, last = work[0], work[-1]
-    starts = [op for op in ops if Trait.INITIALISES in kit.traits(op)]
+    starts = [op for op in ops if Trait.INITIALISES in op.traits]
     yield _begins(first, *_certain(starts, first, later=False))
     if trace.dies:  # a path that an error of Python's ends comes to no poll
         return
@@ -339,7 +339,7 @@ def begins_and_ends(trace: Trace, chip: Chip) -> Iterable[Check]:
         if key in told:
             continue
         told.add(key)
-        polls = [other for other in ops if Trait.POLLS in kit.traits(other)]
+        polls = [other for other in ops if Trait.POLLS in other.traits]
         yield _ends(op, *_certain(polls, op, later=True), last)
 
 

@@ -22,7 +22,7 @@ from verifier.symbolic.trace import Operation
 
 def _stride_fields(op: Operation, chip: Chip) -> Iterator[Check]:
     name = function(op)
-    paired = Trait.CONVOLVES in kit.traits(op)
+    paired = Trait.CONVOLVES in op.traits
     if paired:
         yield check(
             op,

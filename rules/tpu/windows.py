@@ -49,7 +49,7 @@ def _field(
     op: Operation, role: str, field: str, value: Expr, limits: tuple[int, int], fact: str
 ) -> Check:
     low, most = limits
-    more = () if Trait.CONVOLVES in kit.traits(op) else _also(op)
+    more = () if Trait.CONVOLVES in op.traits else _also(op)
     return check(
         op,
         role,
@@ -63,7 +63,7 @@ def _field(
 
 
 def _also(op: Operation) -> tuple[str, ...]:
-    return ("OKK-P31",) if Trait.POOLS in kit.traits(op) else ("OKK-P21",)
+    return ("OKK-P31",) if Trait.POOLS in op.traits else ("OKK-P21",)
 
 
 def _output(op: Operation, chip: Chip) -> Iterator[Check]:
@@ -76,7 +76,7 @@ def _output(op: Operation, chip: Chip) -> Iterator[Check]:
         return
     top, bottom, left, right = padding
     padded = (tensor.shape[2] + top + bottom, tensor.shape[3] + left + right)
-    facts = ("OKK-P32", "OKK-P31") if Trait.POOLS in kit.traits(op) else ("OKK-P06", "OKK-P02")
+    facts = ("OKK-P32", "OKK-P31") if Trait.POOLS in op.traits else ("OKK-P06", "OKK-P02")
     for axis, total, hole, step in zip("hw", padded, dilation, stride, strict=True):
         window = kit.number(op, f"kernel_{axis}")
         if window is None:

@@ -147,7 +147,7 @@ def _way(write: Use, kept: int, below: Expr | None) -> Way:
 def moved(write: Use, put: E.Substitution, loops: Sequence[Loop]) -> Way:
     """A write in the iteration that ``put`` says; ``loops``: those that it gives any index."""
     counts = tuple((put.expr(loop.index), put.expr(loop.trips)) for loop in loops)
-    use = replace(write, tensor=kit.moved(write.tensor, put))
+    use = replace(write, tensor=write.tensor.at(put))
     return Way(use, put, counts, tuple(put.bool(fact) for fact in write.path))
 
 

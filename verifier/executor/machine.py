@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
@@ -39,6 +40,7 @@ from verifier.symbolic.lanes import SystemAddress
 from verifier.symbolic.memory.events import (
     Added,
     Filled,
+    Followed,
     Issued,
     Life,
     Origin,
@@ -66,7 +68,7 @@ from verifier.symbolic.values import (
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-#: so many operations of a TPU are looked at together, by rules that compare all of them
+#: so many operations are looked at together, by rules that compare all of them
 TRACED: Final = 100
 #: and so many by rules that follow them one after the other, where they keep no memory: those of
 #: OKK, whose tensors are addresses
@@ -220,7 +222,7 @@ class ConcreteMachine(Numbering):
         self.made = 0
         self.largest = 0  # elements of the largest tensor that was made
         self.origins = Origins(self.meet)
-        #: what TPU kernels did, for the rules that look at all of it
+        #: what kernels did, for the rules that look at all of it
         self.trace: list[Operation] = []
         self.storages: list[Storage] = []
         self.recent = self._listener(Stretch, RecentOperations)
@@ -244,6 +246,12 @@ class ConcreteMachine(Numbering):
     def _listener(self, event: type, make: Callable[..., _Listener]) -> _Listener | None:
         """What gathers what an event is made of, if a rule hears it."""
         return make(self.meet, self.blank_trace) if event in self.rules.monitors else None
+
+    @cached_property
+    def _following(self) -> bool:
+        """Whether rules look at all operations."""
+        compared = bool(self.rules.trace) and isinstance(self.hardware, Chip)
+        return compared or Followed in self.rules.monitors
 
     def _watching(self, wanted: frozenset[type]) -> Watch | None:
         bank = self.target.psum_bank_bytes if isinstance(self.hardware, Target) else 0
@@ -272,8 +280,7 @@ class ConcreteMachine(Numbering):
     def followed(self) -> bool:
         """Whether all operations so far are kept, for rules that follow them."""
         most = FOLLOWED if self.dialect.name == OKK else TRACED
-        some = bool(self.rules.trace) and isinstance(self.hardware, Chip)
-        return some and len(self.trace) < most
+        return self._following and len(self.trace) < most
 
     def allocate(
         self,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 from collections.abc import Callable, Mapping
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,7 @@ from verifier.executor.tiles import Tensor
 from verifier.hardware.chips import Chip
 from verifier.report import model as report
 from verifier.source.ir import Span
-from verifier.symbolic.memory.events import Ended, Lived, Returned, UndefinedRead, Updated
+from verifier.symbolic.memory.events import Ended, Followed, Lived, Returned, UndefinedRead, Updated
 from verifier.symbolic.python.pins import argument_path, item_path
 from verifier.symbolic.python.shapetexts import updated
 from verifier.symbolic.tensors import StorageKind
@@ -128,7 +129,7 @@ def run(
         with np.errstate(all="ignore"):
             result = _invoke(function, grid, given)
         returned = _tensors(result)
-        _finish(machine, returned, inputs, span, function)
+        _finish(machine, returned, inputs, span, function, alone=prod(grid) == 1)
         if not machine.options.shapes_only:
             outcome.outputs = [array_of(tensor) for tensor in returned]
         else:
@@ -295,7 +296,12 @@ def _finish(
     inputs: list[Tensor],
     span: Span,
     function: Callable[..., Any],
+    *,
+    alone: bool,
 ) -> None:
+    """``alone``: no other instance of the launch ran beside it."""
+    if alone:
+        _followed(machine, span)
     trace = machine.blank_trace(span)
     trace.returns.append(((), tuple(tensor.as_view for tensor in returned), span))
     machine.accumulators.ended()
@@ -312,6 +318,18 @@ def _finish(
     machine.judge_results()
     _updated(machine, returned, function, span)
     capacity(machine)
+
+
+def _followed(machine: ConcreteMachine, span: Span) -> None:
+    """What became of results, if all operations were kept."""
+    trace = machine.blank_trace(span)
+    trace.operations = machine.trace
+    made = (view.storage for op in machine.trace for _, view in (*op.reads, *op.writes))
+    trace.storages = [*{id(storage): storage for storage in made}.values()]
+    if machine.followed and len(machine.trace) == machine.performed:
+        machine.meet(Followed(trace))
+    else:
+        machine.unsettled |= {rule.id for rule, _ in machine.rules.monitors.get(Followed, ())}
 
 
 def _updated(

@@ -63,7 +63,8 @@ class Api:
         machine = session.machine or session.current()
         if self._special is not None:
             return self._special(self.tilelint_api, args, keywords)
-        call = calls.call if machine.device.plans else calls.anew
+        planned = machine.device.plans and not machine.followed
+        call = calls.call if planned else calls.anew
         return call(machine, self.tilelint_api, frame, args, keywords)
 
     def __getattr__(self, name: str) -> Any:

@@ -13,14 +13,20 @@ from collections.abc import Iterable
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from verifier.symbolic.expr import Expr
+from verifier.symbolic.expr import Expr, Substitution
 from verifier.symbolic.tensors import DType, Storage
 
 #: what the axes of a tensor are called: images, channels, rows and columns
 AXES: Final = ("n", "c", "h", "w")
 #: something of each of them
 Quad = tuple[Expr, Expr, Expr, Expr]
+
+
+def _each(put: Substitution, values: Quad) -> Quad:
+    a, b, c, d = (put.expr(value) for value in values)
+    return a, b, c, d
 
 
 class LocalTensor(Struct, frozen=True, eq=False):
@@ -42,6 +48,18 @@ class LocalTensor(Struct, frozen=True, eq=False):
     stride_lane: Expr | None = None
     lane: Expr | None = None
 
+    def at(self, put: Substitution) -> LocalTensor:
+        """The tensor in another iteration."""
+        if put.is_empty:
+            return self
+        return replace(
+            self,
+            address=put.expr(self.address),
+            lane=None if self.lane is None else put.expr(self.lane),
+            shape=_each(put, self.shape),
+            strides=_each(put, self.strides),
+        )
+
 
 class SystemAddress(Struct, frozen=True):
     """A place in a buffer of system memory: ``offset`` bytes from its start."""
@@ -58,6 +76,15 @@ class SystemTensor(Struct, frozen=True, eq=False):
     strides: Quad
     dtype: DType
     given: bool = False
+
+    def at(self, put: Substitution) -> SystemTensor:
+        """The tensor in another iteration."""
+        return replace(
+            self,
+            address=replace(self.address, offset=put.expr(self.address.offset)),
+            shape=_each(put, self.shape),
+            strides=_each(put, self.strides),
+        )
 
 
 class Touch(Struct, frozen=True):

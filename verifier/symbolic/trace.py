@@ -16,7 +16,7 @@ from verifier.source.ir import Span
 from verifier.symbolic.effects import Effect
 from verifier.symbolic.expr import TRUE, Bool, Expr, Sym
 from verifier.symbolic.generation import Generation
-from verifier.symbolic.instruction import Instruction
+from verifier.symbolic.instruction import Instruction, Trait
 from verifier.symbolic.lanes import Touch
 from verifier.symbolic.tensors import Loop, Operand, Storage, View
 
@@ -69,6 +69,11 @@ class Operation(Struct, eq=False):
     def call(self) -> tuple[object, ...]:
         """What tells the device call from others: where it stands, and how that was reached."""
         return (*self.called, self.span)
+
+    @property
+    def traits(self) -> frozenset[Trait]:
+        """What is to be known of its function; empty where nothing is."""
+        return self.instruction.traits if self.instruction is not None else frozenset()
 
     @property
     def api(self) -> str:

@@ -417,7 +417,7 @@ class Stored(Struct, frozen=True):
 
 
 class Followed(Struct, frozen=True):
-    """All operations of a run on a TPU, each with its operands, when it is over."""
+    """All operations of a run, each with its operands, when it is over."""
 
     trace: Trace
 

@@ -1,4 +1,4 @@
-"""Loops that are gone through, and what results of theirs are lost (:mod:`rules.tpu.course`)."""
+"""Loops that are gone through, and what results of theirs are lost (:mod:`rules.memory.course`)."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Final, Generic, Protocol, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
+from rules.memory.course import Course
 from rules.memory.fates import Fates, Meets
 from rules.memory.steps import AS_THEY_ARE, Event, Rounded, Step
-from rules.tpu.course import Course
-from rules.tpu.unrolled import (
+from rules.memory.unrolled import (
     FEW,
     MOST_ROUNDS,
     Size,
@@ -207,10 +207,9 @@ class Gone(Generic[PlaceT]):
 
     def _bad(self, op: Operation) -> dict[int, int]:
         """The numbers of rounds at which its results are lost, each with one that is."""
-        bad: dict[int, int] = {}
-        if any(course.reached(op) for course in self.courses.values()):  # else it is told otherwise
-            bad = self._each(lambda course: course.begun_anew(op)) or self._all_but_the_last(op)
-            bad = bad or self._added_behind(op)
+        bad = self._each(lambda course: course.begun_anew(op))
+        if not bad and any(course.reached(op) for course in self.courses.values()):
+            bad = self._all_but_the_last(op) or self._added_behind(op)
         if not bad and self._has_some(op):
             bad = self._at_length(lambda course: course.unstored(op))
         if not bad and self._has_some(op):

@@ -10,7 +10,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from rules.memory.steps import Event, Rounded, by_loop, path_of, turns
-from rules.tpu import kit
 from verifier.symbolic import expr as E
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.lanes import LocalTensor, SystemTensor, Touch
@@ -239,9 +238,9 @@ def touches_at(touches: Sequence[Touch], put: E.Substitution) -> tuple[Touch, ..
     for touch in touches:
         tensor = touch.tensor
         if isinstance(tensor, LocalTensor):
-            moved: LocalTensor | SystemTensor = kit.moved(tensor, put)
+            moved: LocalTensor | SystemTensor = tensor.at(put)
         else:
-            moved = kit.moved_system(tensor, put)
+            moved = tensor.at(put)
         out.append(replace(touch, tensor=moved))
     return tuple(out)
 

@@ -1,9 +1,8 @@
 """Results of which nothing comes to what is stored.
 
 All operations are followed (:mod:`rules.memory.fates`): those of a loop with one round, with two,
-and so on (:mod:`rules.tpu.gone`), those of a run, or of a loop over a list, round by round as they
-are, and once more those of all loops in two rounds that may be any. Where parts of an input go is
-asked of the same steps (:mod:`rules.tpu.rounds`).
+and so on (:mod:`rules.memory.gone`), those of a run, or of a loop over a list, round by round as
+they are, and once more those of all loops in two rounds that may be any.
 These are faults:
 
 - nothing comes to a store of any result of a call, and nothing else reads them: where something
@@ -32,19 +31,17 @@ What is made in every third round only, say, or is one more than is needed, may 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from types import MappingProxyType
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from msgspec import Struct
 
+from rules.memory.carried import carried
 from rules.memory.fates import Fates, bits
+from rules.memory.gone import MANY, Gone, Loss, Places, Sized, Why, course_of, reads_outside
 from rules.memory.steps import AS_THEY_ARE, Call, Event, Step
-from rules.tpu import rounds
-from rules.tpu.carried import carried
-from rules.tpu.gone import MANY, Gone, Loss, Places, Sized, Why, course_of, reads_outside
-from rules.tpu.rounds import Words
-from rules.tpu.unrolled import in_any_rounds, sizes
+from rules.memory.unrolled import Size, in_any_rounds, sizes
 from verifier.source.ir import Span
 from verifier.symbolic.checks import Check
 from verifier.symbolic.expr import Bool
@@ -54,13 +51,28 @@ from verifier.symbolic.trace import Operation, Round
 PlaceT = TypeVar("PlaceT")
 
 
+class Words(Protocol):
+    """How a dialect speaks of operations."""
+
+    facts: tuple[str, ...]
+
+    def function(self, op: Operation) -> str:
+        """What a user calls it."""
+
+    def told_of(self, op: Operation, *, writes: bool) -> tuple[str, Span]:
+        """What it makes, or what it reads, and where that stands."""
+
+    def never(self, op: Operation) -> Check:
+        """That nothing comes of what it makes."""
+
+
 class Asked(Struct, Generic[PlaceT], frozen=True, eq=False):
     """Operations of which it is asked what results are lost, in their order.
 
     ``stores``: those of which others than the kernel see something; ``judged``: those that may be
     told of; ``demands``: what holds of all sizes; ``spare``: the operations of which nothing need
     come in any round, each with whether it must if something takes the place of what it leaves.
-    ``run``: they are those of a run.
+    ``run``: they are those of a run. ``never``: it is told, too, if nothing comes of any result.
     """
 
     operations: Sequence[Operation]
@@ -71,29 +83,27 @@ class Asked(Struct, Generic[PlaceT], frozen=True, eq=False):
     demands: Sequence[Bool] = ()
     spare: Mapping[int, bool] = MappingProxyType({})
     run: bool = False
+    never: bool = True
 
 
-def lost(asked: Asked[PlaceT]) -> Iterator[Check]:
-    """One for each call whose results may be lost in one of these ways, and one for each loop in
-    which parts go astray (:mod:`rules.tpu.rounds`)."""
-    loops, words = list(_gone(asked)), asked.words
+def lost(asked: Asked[PlaceT], loops: Sequence[Gone[PlaceT]]) -> Iterator[Check]:
+    """One for each call whose results may be lost in one of these ways; ``loops``: as they are
+    gone through (:func:`gone`)."""
+    words = asked.words
     for loss in _all(asked, [each for each in loops if each.courses]):
         again = None if loss.again is None else words.function(loss.again)
         what, _ = words.told_of(loss.lost, writes=True)
         yield from loss.told(words.never(loss.lost), what, again)
-    sized = [each for each in loops if isinstance(each, Sized) and not each.is_plain]
-    for each in sized:
-        yield from rounds.astray(each, words)
-    if not sized:
-        yield from rounds.astray_as_they_are(asked.operations, asked.places, words, run=asked.run)
 
 
-def _gone(asked: Asked[PlaceT]) -> Iterator[Gone[PlaceT]]:
-    """All loops, each with some numbers of rounds or as it is gone through; operations that are in
-    no loop are gone through as they are."""
+def gone(
+    asked: Asked[PlaceT], wanted: Callable[[Size], bool] = lambda size: True
+) -> Iterator[Gone[PlaceT]]:
+    """All ``wanted`` loops, each with some numbers of rounds or as it is gone through; operations
+    that are in no loop are gone through as they are."""
     operations, places = asked.operations, asked.places
     found = list(sizes(operations, plain=True))
-    for size in found:
+    for size in filter(wanted, found):
         yield Sized(operations, places, size, found, asked.demands)
     in_none = not any(op.rounds for op in operations) if asked.run else not found
     if in_none:
@@ -128,10 +138,7 @@ def _carried(asked: Asked[PlaceT]) -> Set[Call]:
 
 def _all(asked: Asked[PlaceT], loops: Sequence[Gone[PlaceT]]) -> Iterator[Loss]:
     told: set[Span] = set()
-    whole = [each for each in loops if each.is_whole]
-    kept = _carried(asked)
-    never = () if asked.run else _never(asked, kept)
-    for loss in (*never, *_never_in(asked, whole, kept)):
+    for loss in _of_any_round(asked, loops) if asked.never else ():
         if loss.lost.span not in told:
             told.add(loss.lost.span)
             yield loss
@@ -148,6 +155,14 @@ def _all(asked: Asked[PlaceT], loops: Sequence[Gone[PlaceT]]) -> Iterator[Loss]:
                 elif found is not None:
                     told.add(op.span)
                     yield found
+
+
+def _of_any_round(asked: Asked[PlaceT], loops: Sequence[Gone[PlaceT]]) -> Iterator[Loss]:
+    whole = [each for each in loops if each.is_whole]
+    kept = _carried(asked)
+    if not asked.run:
+        yield from _never(asked, kept)
+    yield from _never_in(asked, whole, kept)
 
 
 def _nests(
@@ -247,4 +262,4 @@ def _is_long(loop: Loop, every: Sequence[Gone[PlaceT]]) -> bool:
     )
 
 
-__all__ = ["Asked", "lost"]
+__all__ = ["Asked", "Words", "gone", "lost"]

@@ -13,7 +13,6 @@ from typing import Final, Generic, TypeAlias, TypeVar
 from rules.memory.fates import Fates, bits
 from rules.memory.idle import Idle, WarmUp
 from rules.memory.steps import Call
-from rules.tpu.kit import traits
 from verifier.symbolic.instruction import Trait
 from verifier.symbolic.tensors import Loop
 from verifier.symbolic.trace import Operation
@@ -145,8 +144,7 @@ class Course(Generic[PlaceT]):
         for number in reversed(range(len(self.fates.steps))):
             step = self.fates.steps[number]
             goes_on = _call_of(step.operation) in self.going_on
-            seen = step.seen or self.fates.left >> number & 1
-            if seen or (out >> number & 1 and not goes_on):
+            if self.fates.is_seen(number) or (out >> number & 1 and not goes_on):
                 out |= self.fates.taken[number] | 1 << number
         return out
 
@@ -199,7 +197,7 @@ class Course(Generic[PlaceT]):
     def _is_part_of_a_sum(self, op: Operation) -> bool:
         """Whether it multiplies parts of what two operands have in common: both are others in each
         round."""
-        if traits(op).isdisjoint(_PRODUCTS):
+        if op.traits.isdisjoint(_PRODUCTS):
             return False
         return all(
             (self.fates.surely[number] & self._loads).bit_count() > 1
@@ -240,7 +238,7 @@ class Course(Generic[PlaceT]):
         """What begins a sum, or goes on with one, of which nothing comes to anything, and that is
         overwritten."""
         fates = self.fates
-        sums = sum(numbers for call, numbers in self._by_call.items() if call in self.going_on)
+        sums = self._sums_of_rounds
         for number in bits(self._steps(op)):
             again = fates.filled.get(number)
             if (
@@ -259,6 +257,22 @@ class Course(Generic[PlaceT]):
             ):
                 return number
         return None
+
+    @cached_property
+    def _sums_of_rounds(self) -> int:
+        """The steps of calls that go on with earlier rounds, or with what those before the round
+        have left in the very place that they write: of few rounds no more shows."""
+        fates = self.fates
+        found = sum(numbers for call, numbers in self._by_call.items() if call in self.going_on)
+        for number, step in enumerate(fates.steps):
+            inside = step.reads[: len(step.reads) - step.off]
+            if any(fates.is_filled_by(read, step) for read in inside):
+                own = (
+                    n for n in bits(fates.taken[number]) if self._round(n) == self._round(number)
+                )
+                if not any(fates.in_one_place(before, number) for before in own):
+                    found |= 1 << number
+        return found
 
     def unstored(self, op: Operation) -> int | None:
         """The last addition to a sum in a place of which nothing is stored, while something is of
