@@ -399,9 +399,10 @@ def _holds(formula: Bool, symbol: Sym, value: int) -> bool:
         return False
 
 
-def _spread(indices: range) -> range:
-    """Some of the indices, if there are many: an odd step meets what leaves out every other."""
-    return indices[:: max(1, len(indices) // _LOOKED_AT) | 1]
+def _spread(indices: range) -> Sequence[int]:
+    """Some of the indices, if there are many: an odd step meets what leaves out every other. The
+    last one is among them: that is what a head leaves out."""
+    return [*indices[:: max(1, len(indices) // _LOOKED_AT) | 1], *indices[-1:]]
 
 
 def _symbol(term: Expr) -> Sym:
