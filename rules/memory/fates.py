@@ -47,6 +47,18 @@ class _Held(Struct, Generic[PlaceT], eq=False):
     dying: int | None = None
     #: nothing has been written to a part of it since, but by what repeats it
     intact: bool = True
+    #: what surely was written from its beginning on since
+    torn: int = 0
+
+
+class Mixture(Struct, frozen=True):
+    """What a step reads by an operand, of one step and of ``over``, others that have surely written
+    over the beginning of that before."""
+
+    reader: int
+    operand: int
+    step: int
+    over: int
 
 
 class Fates(Generic[PlaceT]):
@@ -72,6 +84,8 @@ class Fates(Generic[PlaceT]):
         self.surely = [0] * len(steps)
         #: by step and place that it reads: who has left just that there; None: that is not known
         self.sources: list[tuple[int | None, ...]] = []
+        #: what is read of results that were overwritten in part, or maybe whole
+        self.mixtures: list[Mixture] = []
         #: whether all that may be taken surely is, and nothing has overwritten only a part of it
         self.is_clear = True
         #: by step: what fills the last of its places again
@@ -92,6 +106,7 @@ class Fates(Generic[PlaceT]):
             self._held = {kind: _standing(held) for kind, held in self._held.items()}
             self._section = step.section
         self.sources.append(tuple(map(self._source, step.reads)))
+        self._mix(number)
         self.found.append(tuple(self._read(number, read) for read in step.reads))
         for found in self.found[number]:
             self.taken[number] |= found
@@ -114,6 +129,8 @@ class Fates(Generic[PlaceT]):
             if held.dying is not None or self._repeats(held, number):
                 continue
             held.intact &= not any(places.meet(place, held.place) for place in written)
+            if not held.intact:
+                held.torn |= self._over_the_beginning(number, held, written)
             if step.sure and any(places.fills(place, held.place) for place in written):
                 held.dying = number
                 self._standing[held.step] -= 1
@@ -145,6 +162,21 @@ class Fates(Generic[PlaceT]):
             if whole is None and filled and places.fills(held.place, read):
                 whole = held.step
         return taken
+
+    def _over_the_beginning(
+        self, number: int, held: _Held[PlaceT], written: Sequence[PlaceT]
+    ) -> int:
+        """The step as a set, if it surely writes the first element of what is held."""
+        places, sure = self._places, self.steps[number].sure and self.steps[held.step].sure
+        begins = sure and any(places.begin_alike(place, held.place) for place in written)
+        return 1 << number if begins else 0
+
+    def _mix(self, number: int) -> None:
+        for operand, read in enumerate(self.steps[number].reads):
+            for held in self._held.get(self._places.kind(read), ()):
+                torn = held.torn if held.dying is None else 0
+                if torn and self._places.fills(read, held.place):
+                    self.mixtures.append(Mixture(number, operand, held.step, torn))
 
     def _source(self, read: PlaceT) -> int | None:
         for held in reversed(self._held.get(self._places.kind(read), ())):
@@ -278,4 +310,4 @@ def bits(numbers: int) -> Iterator[int]:
         numbers ^= last
 
 
-__all__ = ["Fates", "Meets", "bits"]
+__all__ = ["Fates", "Meets", "Mixture", "bits"]

@@ -124,6 +124,12 @@ class Rounded(Struct, frozen=True, eq=False):
     put: E.Substitution
     within: E.Substitution
 
+    def holds(self, fact: Bool, here: E.Substitution) -> Bool:
+        """What is known of a condition then, in the round ``here``."""
+        found = here.bool(self.put.bool(fact))
+        bounded = self.within.bool(found)
+        return bounded if bounded.kind is E.BoolKind.CONST else found
+
     def plain(self, terms: Iterable[Expr]) -> E.Substitution | None:
         """The minima that are numbers then: all rounds that are not the last have them."""
         if self.within.is_empty:

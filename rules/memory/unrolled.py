@@ -186,7 +186,7 @@ class Unrolled:
     ) -> None:
         sure = True
         for fact in path_of(op):
-            holds = here.bool(fact) if put is None else here.bool(put.put.bool(fact))
+            holds = here.bool(fact) if put is None else put.holds(fact, here)
             if holds is E.FALSE:
                 return
             sure = sure and (holds is E.TRUE or id(fact) in self.always)

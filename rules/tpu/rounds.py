@@ -144,6 +144,7 @@ class Rounds(Generic[PlaceT]):
             astray[value] += self._passed_over(value)
             astray[value] += self._unstored(value)
             astray[value] += parts.overtaken(found[value])
+            astray[value] += parts.mixed(found[value])
             early = parts.ends_early(found[value])
             astray[value] += early.values()
             ending |= early.keys()
@@ -304,6 +305,8 @@ def told(astray: Astray, said: Words) -> Check:
     notes = [Note(load.span, "this part was loaded here")]
     if astray.load is astray.at:
         notes = []
+    if astray.why == parts.MIXED:
+        notes = [Note(load.span, "it is written over that here")]
     if astray.call is not None:
         call = said.function(astray.call.operation)
         notes.append(Note(astray.call.operation.span, "what the others have gone through"))
@@ -325,6 +328,11 @@ def told(astray: Astray, said: Words) -> Check:
             f"something takes {what} each time",
             f"{what} is overwritten before anything has read it: what was loaded before it is "
             "taken once more",
+        ),
+        parts.MIXED: (
+            f"{what} has nothing of what another round takes",
+            f"{what} is in part what `{said.function(load)}` makes for another round, which is "
+            "written over it before it is read",
         ),
         parts.PASSED_OVER: (
             f"something takes {what} each time",
@@ -402,5 +410,6 @@ def _one_by_one(journey: Journey, *, meant: bool) -> Iterator[Astray]:
     yield from parts.ends_early(journey).values()
     yield from parts.passed_over(journey, parts.between)
     yield from parts.overtaken(journey)
+    yield from parts.mixed(journey)
     if not meant:
         yield from parts.left_behind(journey, journey)
