@@ -29,12 +29,16 @@ from verifier.symbolic import expr as E
 from verifier.symbolic.effects import ALL, Carried, Decides, Folded, Index, Line, Reads
 from verifier.symbolic.expr import Bool, Expr
 from verifier.symbolic.instruction import Trait
+from verifier.symbolic.memory.known import MOST_TURNS
 from verifier.symbolic.tensors import Loop
 from verifier.symbolic.trace import Operation
 from verifier.symbolic.values import Enumerator
 
 #: the coordinates of any element of what an operation writes to a role
 Element: TypeAlias = Callable[[Operation, str], Index]
+
+#: why it is not known that there is a rest
+UNSURE: Final = "whether something else fills the rest is not known"
 
 #: operators whose result is the same if some of what they fold comes twice
 _PICKING: Final = frozenset({"maximum", "minimum", "max", "min", "logical_and", "logical_or"})
@@ -80,7 +84,8 @@ class Stale(Struct, frozen=True):
     """An operation takes a rest of an earlier load, unless ``fine``; ``given``: what holds of the
     symbols that ``fine`` has besides.
 
-    ``tail``: the dimension of the load that ``axis`` is made of.
+    ``tail``: the dimension of the load that ``axis`` is made of. ``sure``: nothing else may fill
+    the rest.
     """
 
     step: Placed
@@ -91,6 +96,7 @@ class Stale(Struct, frozen=True):
     size: Expr
     fine: Bool
     given: tuple[Bool, ...] = ()
+    sure: bool = True
 
     def unless(self, *fine: Bool) -> Stale:
         return replace(self, fine=E.or_(self.fine, *fine))
@@ -100,12 +106,20 @@ class _Valid(Struct, frozen=True):
     """What is brought of a place; ``tails``: the dimensions along which there may be a rest beyond,
     each with that of the load itself.
 
-    ``sums``: the places whose own elements were added to it.
+    ``sums``: the places whose own elements were added to it. ``turns``: the dimensions in which the
+    round says where it begins.
     """
 
     region: Region
     tails: Mapping[int, int]
     sums: frozenset[int] = frozenset()
+    turns: frozenset[int] = frozenset()
+
+    def lies_as(self, read: Region, axis: int) -> bool:
+        """Whether an operand begins where it does along a dimension, and lies alike."""
+        if not _alike(read, self.region, axis):
+            return False
+        return all(read.begin[k] is self.region.begin[k] for k in self.turns)
 
 
 def stale(steps: Sequence[Placed], element: Element) -> Iterator[Stale]:
@@ -115,18 +129,48 @@ def stale(steps: Sequence[Placed], element: Element) -> Iterator[Stale]:
         for loop in load.operation.loops:
             symbol = loop.symbol
             tails = [k for k, size in enumerate(region.sizes) if symbol in size.free()]
-            fixed = (*region.begin, *region.pitch)
-            if not tails or loop in region.loops or any(symbol in t.free() for t in fixed):
+            turns = _turns(region, loop)
+            if not tails or loop in region.loops or turns is None:
                 continue
             body = [step for step in steps if loop in step.operation.loops]
+            sure = not turns or not any(_may_fill(step, load, turns) for step in body)
             again = [step for step in body if step is not load and _fills(step, region.place)]
             if any(symbol in part.begin.free() for part in load.loads):
                 behind = [step for step in body if _follows(step, load)]
-                for found in _Follow(element, body).taken(behind, load, tails):
+                for found in _Follow(element, body).taken(behind, load, tails, turns):
                     filled = _filled_again(again, load, found.tail, found.read, found.axis)
                     if filled is not E.TRUE:
-                        yield _unless_less_before(found.unless(filled), region, loop)
+                        found = replace(found.unless(filled), sure=sure)
+                        yield _unless_less_before(found, region, loop)
         yield from _replaced(steps, load, element)
+
+
+def _turns(region: Region, loop: Loop) -> frozenset[int] | None:
+    """The dimensions along which a load comes to few places in turn, round by round of a loop;
+    None: it comes to others all the time, or lies otherwise."""
+    symbol = loop.symbol
+    turning = [term for term in region.begin if symbol in term.free()]
+    if any(symbol in term.free() for term in region.pitch):
+        return None
+    puts = (E.Substitution({symbol: loop.index + k}) for k in range(1, MOST_TURNS + 1))
+    if turning and not any(all(put.expr(t) is t for t in turning) for put in puts):
+        return None
+    return frozenset(k for k, term in enumerate(region.begin) if symbol in term.free())
+
+
+def _may_fill(step: Placed, load: Placed, turns: frozenset[int]) -> bool:
+    """Whether something is written to one of the places that a load comes to in turn, and it is not
+    known that it is the one of the round."""
+    (region,) = load.writes
+    for written in step.writes if step is not load else ():
+        pairs = [(written.begin[k], region.begin[k]) for k in turns if k < len(written.begin)]
+        same = written.place == region.place and len(written.begin) == len(region.begin)
+        if same and all(a is b for a, b in pairs):
+            continue
+        beside = len(region.begin) == len(region.sizes) and written.place != region.place
+        if not beside and not any(E.ne(a, b) is E.TRUE for a, b in pairs):
+            return True
+    return False
 
 
 def _filled_again(
@@ -177,7 +221,7 @@ def _unless_less_before(found: Stale, region: Region, loop: Loop) -> Stale:
     earlier = E.fresh(f"earlier {loop.name or 'i'}", 0, loop.symbol.hi, E.Origin.POINT)
     put = E.Substitution({loop.symbol: earlier})
     less = E.le(put.expr(region.end(found.tail)), region.end(found.tail))
-    other = (E.ne(put.expr(term), term) for term in region.instance)
+    other = (E.ne(put.expr(term), term) for term in (*region.instance, *region.begin))
     given = (E.lt(earlier, loop.index), *map(put.bool, found.load.operation.path))
     return replace(found.unless(less, *other), given=given)
 
@@ -303,10 +347,16 @@ class _Follow:
         self._written = {region.place for step in around for region in step.writes}
         self._filled = {place for place in self._written if any(_fills(s, place) for s in around)}
 
-    def taken(self, steps: Iterable[Placed], load: Placed, tails: Sequence[int]) -> Iterator[Stale]:
+    def taken(
+        self,
+        steps: Iterable[Placed],
+        load: Placed,
+        tails: Sequence[int],
+        turns: frozenset[int] = frozenset(),
+    ) -> Iterator[Stale]:
         """What takes more than what is brought: into a number, a sum, or out of the kernel."""
         (region,) = load.writes
-        valid = {region.place: _Valid(region, {k: k for k in tails})}
+        valid = {region.place: _Valid(region, {k: k for k in tails}, turns=turns)}
         surely = set(load.operation.path)
         for step in steps:
             made: dict[int, _Valid] = {}
@@ -333,7 +383,7 @@ class _Follow:
             return
         for axis, tail in known.tails.items():
             own = read.axis(axis)
-            if own is None or not _alike(read, known.region, axis):
+            if own is None or not known.lies_as(read, axis):
                 continue
             fine = E.or_(zeros, E.le(read.end(axis), known.region.end(axis)))
             found = Stale(step, read, load, axis, tail, known.region.sizes[axis], fine)
@@ -377,7 +427,9 @@ class _Follow:
             extent = extent - read.begin[axis]
         sizes = list(target.sizes)
         sizes[there] = E.minimum(sizes[there], extent)
-        made[target.place] = _Valid(replace(target, sizes=tuple(sizes)), {there: found.tail}, sums)
+        region = replace(target, sizes=tuple(sizes))
+        turns = frozenset(k for k, term in enumerate(target.begin) if not term.is_const)
+        made[target.place] = _Valid(region, {there: found.tail}, sums, turns)
 
     def _line(self, operation: Operation, entry: Reads) -> tuple[Line | None, Index]:
         """What goes into an element of the result: None where all along an axis does."""
@@ -401,6 +453,10 @@ class _Follow:
         if adds(operation):
             return E.FALSE
         others = [each for each in step.reads if each.place != read.place]
+        if _is_folded(
+            operation, read.role
+        ):  # (what one element of goes into a result is no factor)
+            others = [each for each in others if _is_folded(operation, each.role)]
         factors = (operation.instruction.factors if operation.instruction is not None else ()) or ()
         if read.role in factors:
             others = [each for each in others if each.role in factors and not each.filled]
@@ -413,18 +469,31 @@ class _Follow:
         loaded in part, too, and nothing else is written there."""
         inner = {loop.symbol for loop in load.operation.loops}
         fills = [each for each in self._around if _fills(each, other.place)]
-        loads = [each for each in fills if _is_load(each) and _parts_along(each, inner)]
+        loads = [each for each in fills if _is_load(each) and _parts_along(each, inner, fills)]
         if not loads or len(loads) not in (1, len(fills)):
             return E.TRUE
         rest = [each for each in fills if each not in loads]
-        parts = _parts_along(loads[0], inner)
+        parts = _parts_along(loads[0], inner, fills)
         return E.or_(*(_filled_again(rest, loads[0], axis, other, axis) for axis in parts))
 
 
-def _parts_along(load: Placed, inner: set[E.Sym]) -> list[int]:
-    """The dimensions of which rounds bring different parts."""
-    sizes = enumerate(load.writes[0].sizes)
-    return [axis for axis, size in sizes if not inner.isdisjoint(size.free())]
+def _parts_along(load: Placed, inner: set[E.Sym], fills: Sequence[Placed]) -> list[int]:
+    """The dimensions of which rounds bring different parts, or one call does in a run."""
+    (region,) = load.writes
+    again = [] if inner else [each for each in fills if _is_load(each) and _same(each, load)]
+    return [
+        axis
+        for axis, size in enumerate(region.sizes)
+        if not inner.isdisjoint(size.free())
+        or any(each.writes[0].sizes[axis : axis + 1] != (size,) for each in again)
+    ]
+
+
+def _is_folded(operation: Operation, role: str) -> bool:
+    """Whether several elements of an operand go into one of a result."""
+    described = operation.instruction
+    entries = () if described is None else described.footprint.reads_of(role)
+    return any(isinstance(entry.fate, Folded) for entry in entries)
 
 
 def _is_done(operation: Operation, entry: Reads) -> bool:
@@ -468,4 +537,4 @@ def _folds(operation: Operation, entry: Reads, target: Region, axis: int) -> boo
     return entry.fate.among is None or target.sizes[axis : axis + 1] == (E.const(1),)
 
 
-__all__ = ["Placed", "Region", "Stale", "adds", "stale", "stale_in_order"]
+__all__ = ["UNSURE", "Placed", "Region", "Stale", "adds", "stale", "stale_in_order"]

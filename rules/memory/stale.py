@@ -8,7 +8,7 @@ from rules.memory import examples
 from rules.memory.loaded import is_linear, load_of
 from rules.memory.places import off_chip
 from rules.memory.reading import destination, index_of
-from rules.memory.rests import Placed, Region, Stale, stale
+from rules.memory.rests import UNSURE, Placed, Region, Stale, stale
 from rules.memory.steps import Step
 from rules.memory.words import subject
 from verifier.hardware.memories import Buffer
@@ -166,6 +166,8 @@ def _check(found: Stale) -> Check:
         notes=(Note(found.load.operation.span, f"a part of `{storage.name}` is loaded here"),),
         help=("take what was loaded alone, or fill the rest each time",),
         subject=subject(storage),
+        exact=found.sure,
+        reason="" if found.sure else UNSURE,
         path=op.path,
         order=op.order,
     )

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from rules.memory.places import off_chip as part_of
-from rules.memory.rests import Placed, Region, Stale, stale, stale_in_order
+from rules.memory.rests import UNSURE, Placed, Region, Stale, stale, stale_in_order
 from rules.memory.steps import OffChip, Step
 from rules.tpu import flow, kit, ppl_kit
 from rules.tpu.examples import pair
@@ -46,6 +46,8 @@ def _check(found: Stale, name: Callable[[Operation], str], run: bool) -> Check:
         ),
         notes=(Note(found.load.operation.span, "a part of it is loaded here"),),
         help=("compute on what was loaded alone, or fill the rest in each round",),
+        exact=found.sure,
+        reason="" if found.sure else UNSURE,
         path=op.path,
         order=op.order,
     )
