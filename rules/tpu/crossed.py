@@ -68,6 +68,14 @@ def _crosses(chip: Chip, first: Use, second: Use) -> tuple[Bool, ...] | None:
     return given if meet(chip, one, other) is True else None
 
 
+def are_of_one_input(chip: Chip, first: Use, second: Use) -> bool:
+    """Whether two loads bring parts of one tensor, and other elements to the place they share."""
+    mine, theirs = kit.loaded(first.operation), kit.loaded(second.operation)
+    if mine is None or theirs is None or mine.address.storage is not theirs.address.storage:
+        return False
+    return not _same_elements(chip, first.tensor, second.tensor, mine, theirs)
+
+
 def _same_elements(
     chip: Chip, one: LocalTensor, other: LocalTensor, mine: SystemTensor, theirs: SystemTensor
 ) -> bool:
@@ -137,4 +145,4 @@ def _told(first: Use, second: Use, given: tuple[Bool, ...]) -> Check:
     )
 
 
-__all__ = ["crossed"]
+__all__ = ["are_of_one_input", "crossed"]

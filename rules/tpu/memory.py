@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from rules.memory.cases import common_loops
 from rules.tpu import flow, kit
 from rules.tpu.beginnings import Beginning, beginning
-from rules.tpu.crossed import crossed
+from rules.tpu.crossed import are_of_one_input, crossed
 from rules.tpu.examples import pair
 from rules.tpu.flow import Instance, Use, Uses
 from rules.tpu.kit import function, words
@@ -370,7 +370,8 @@ class _Others(Struct, frozen=True):
             return None
         if kit.apart(chip, write.tensor, read.tensor)[0] is E.TRUE:
             return None
-        if not any(_uses(chip, table, other, write.use, read) for other in table.reads):
+        on = are_of_one_input(chip, source.write.use, write.use)
+        if not _is_used(chip, table, write.use, read, on=on):
             return None
         replaced = _replaces(chip, write.tensor, read.tensor)
         check = _whole(chip, read, source, write, table.writes, replaced)
@@ -434,15 +435,26 @@ def _in_place(operation: Operation, write: Use) -> bool:
     return any(same) or not any(touch.reads for touch in operation.touches)
 
 
-def _uses(chip: Chip, table: Uses, other: Use, write: Use, read: Use) -> bool:
-    """Whether a function, other than the one that reads, takes just what a write has left."""
-    if other.operation is read.operation or not kit.same_place(other.tensor, write.tensor):
-        return False
-    targets = (touch.tensor for touch in other.operation.touches if touch.writes)
-    if any(isinstance(t, LocalTensor) and kit.same_place(t, write.tensor) for t in targets):
-        return False
-    mine = source_of(chip, other, table.writes, _coincide)
-    return mine is not None and mine.write.use is write
+def _is_used(chip: Chip, table: Uses, write: Use, read: Use, *, on: bool) -> bool:
+    """Whether a function, other than the one that reads, takes just what a write has left; ``on``:
+    or what was made of that in its place."""
+    for other in table.reads:
+        if other.operation is read.operation or not kit.same_place(other.tensor, write.tensor):
+            continue
+        mine = source_of(chip, other, table.writes, _coincide)
+        if mine is None or mine.write.use is not write:
+            continue
+        made = [
+            each
+            for each in table.writes
+            if each.operation is other.operation and kit.same_place(each.tensor, write.tensor)
+        ]
+        if not made:
+            return True
+        behind = [each for each in made if on and each.order > write.order]
+        if any(_is_used(chip, table, each, read, on=on) for each in behind):
+            return True
+    return False
 
 
 def _alike(one: Use, other: Use) -> bool:
