@@ -142,7 +142,89 @@ def stale(steps: Sequence[Placed], element: Element) -> Iterator[Stale]:
                     if filled is not E.TRUE:
                         found = replace(found.unless(filled), sure=sure)
                         yield _unless_less_before(found, region, loop)
+                if not again:
+                    yield from _aged(steps, body, load, loop, element, tails, turns, sure)
         yield from _replaced(steps, load, element)
+
+
+def _aged(
+    steps: Sequence[Placed],
+    body: Sequence[Placed],
+    load: Placed,
+    loop: Loop,
+    element: Element,
+    tails: Sequence[int],
+    turns: frozenset[int],
+    sure: bool,
+) -> Iterator[Stale]:
+    """Rests of loads that an earlier round than the reader's has done, for it."""
+    (region,) = load.writes
+    period = _period([term for term in region.begin if loop.symbol in term.free()], loop)
+    for age in range(1, period + 1):
+        ago = E.Substitution({loop.symbol: loop.index - age})
+        begin = tuple(map(ago.expr, region.begin))
+        moved = replace(
+            region,
+            place=region.place if len(begin) == len(region.sizes) else id(begin[0]),
+            begin=begin,
+            sizes=tuple(map(ago.expr, region.sizes)),
+            instance=tuple(map(ago.expr, region.instance)),
+        )
+        done = (E.ge(loop.index, age), *map(ago.bool, load.operation.path))
+        then = replace(load, writes=(moved,))
+        behind = [step for step in body if age < period or _follows(load, step)]
+        for found in _Follow(element, body).taken(behind, then, tails, turns, given=True):
+            whole = replace(found, sure=sure, given=done)
+            earlier = E.fresh(f"earlier {loop.name or 'i'}", 0, loop.symbol.hi, E.Origin.POINT)
+            put = E.Substitution({loop.symbol: earlier})
+            before = (E.lt(earlier, loop.index - age), *map(put.bool, load.operation.path))
+            yield _less(
+                whole, moved, put.expr(region.end(found.tail)), map(put.expr, region.begin), before
+            )
+            for first in steps:
+                if _begins_with(first, load, loop, steps):
+                    its = first.writes[0]
+                    yield _less(whole, moved, its.end(found.tail), its.begin, ())
+
+
+def _less(
+    found: Stale, region: Region, end: Expr, begin: Iterable[Expr], given: tuple[Bool, ...]
+) -> Stale:
+    """A rest is there if another load has brought more to the same place."""
+    other = (E.ne(a, b) for a, b in zip(begin, region.begin, strict=True))
+    fine = E.or_(E.le(end, region.end(found.tail)), *other)
+    return replace(found.unless(fine), given=(*found.given, *given))
+
+
+def _begins_with(first: Placed, load: Placed, loop: Loop, steps: Sequence[Placed]) -> bool:
+    """Whether a load before a loop brings the first part of what a load in it goes on with."""
+    if not _is_load(first) or loop in first.operation.loops or not _follows(load, first):
+        return False
+    (its,), (region,) = first.writes, load.writes
+    if [id(part.storage) for part in first.loads] != [id(part.storage) for part in load.loads]:
+        return False
+    alike = len(its.begin) == len(region.begin) and len(its.sizes) == len(region.sizes)
+    between = (
+        step
+        for step in steps
+        if _follows(step, first) and _follows(load, step) and loop not in step.operation.loops
+    )
+    filled = any(
+        not any(E.ne(a, b) is E.TRUE for a, b in zip(w.begin, its.begin, strict=False))
+        for step in between
+        for w in step.writes
+    )
+    held = set(first.operation.path) <= set(load.operation.path)
+    return alike and held and not filled and its.pitch == region.pitch
+
+
+def _period(turning: Sequence[Expr], loop: Loop) -> int:
+    """After how many rounds a load comes to the same place again; 0: never."""
+    for k in range(1, MOST_TURNS + 1):
+        put = E.Substitution({loop.symbol: loop.index + k})
+        if all(put.expr(term) is term for term in turning):
+            return k
+    return 0
 
 
 def _turns(region: Region, loop: Loop) -> frozenset[int] | None:
@@ -152,8 +234,7 @@ def _turns(region: Region, loop: Loop) -> frozenset[int] | None:
     turning = [term for term in region.begin if symbol in term.free()]
     if any(symbol in term.free() for term in region.pitch):
         return None
-    puts = (E.Substitution({symbol: loop.index + k}) for k in range(1, MOST_TURNS + 1))
-    if turning and not any(all(put.expr(t) is t for t in turning) for put in puts):
+    if not _period(turning, loop):
         return None
     return frozenset(k for k, term in enumerate(region.begin) if symbol in term.free())
 
@@ -285,7 +366,7 @@ def stale_in_order(steps: Sequence[Placed], element: Element) -> Iterator[Stale]
     for position, step in enumerate(steps):
         for region in step.writes:
             last = before.get(region.place)
-            again = last is not None and _is_load(step) and _same(last[0], step)
+            again = last is not None and _is_load(step) and _goes_on(last[0], step, steps)
             if not again and _fills(step, region.place) and not _leaves(region, last):
                 before.pop(region.place, None)
             if not _is_load(step):
@@ -310,6 +391,20 @@ def _leaves(fill: Region, last: tuple[Placed, tuple[Expr, ...]] | None) -> bool:
     if fill.begin != loaded.begin or len(fill.sizes) != len(most):
         return False
     return any(E.lt(size, whole) is E.TRUE for size, whole in zip(fill.sizes, most, strict=True))
+
+
+def _goes_on(last: Placed, step: Placed, steps: Sequence[Placed]) -> bool:
+    """Whether a load brings another part of what the last one there has brought: by the same call,
+    or behind what has taken all of that."""
+    if _same(last, step):
+        return True
+    first, then = _begins(last), _begins(step)
+    if first == then or [tensor for tensor, _ in first] != [tensor for tensor, _ in then]:
+        return False
+    (region,) = last.writes
+    between = (each for each in steps if _follows(each, last) and _follows(step, each))
+    axes = range(len(region.sizes))
+    return any(_takes(read, region, axes) for each in between for read in each.reads)
 
 
 def _same(one: Placed, other: Placed) -> bool:
@@ -353,11 +448,13 @@ class _Follow:
         load: Placed,
         tails: Sequence[int],
         turns: frozenset[int] = frozenset(),
+        given: bool = False,
     ) -> Iterator[Stale]:
-        """What takes more than what is brought: into a number, a sum, or out of the kernel."""
+        """What takes more than what is brought: into a number, a sum, or out of the kernel;
+        ``given``: it is said elsewhere that the load was done."""
         (region,) = load.writes
         valid = {region.place: _Valid(region, {k: k for k in tails}, turns=turns)}
-        surely = set(load.operation.path)
+        surely = set() if given else set(load.operation.path)
         for step in steps:
             made: dict[int, _Valid] = {}
             told: set[tuple[str, int]] = set()

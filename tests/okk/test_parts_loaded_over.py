@@ -31,12 +31,14 @@ def two_parts(y: okk.SystemAddr, x: okk.SystemAddr):
 """
 
 
-def _found(tmp_path: Path, **words: int) -> tuple[str, set[tuple[str, str]]]:
+def _found(tmp_path: Path, **words: int) -> tuple[str, set[tuple[str, ...]]]:
     path = tmp_path / "kernel.py"
     path.write_text(_KERNEL.format(**words), encoding="utf-8")
     result = check(path)
-    told = {(d.rule, d.verdict) for d in result.diagnostics if d.rule == _RULE}
-    return result.kernels[0].status, told
+    told: set[tuple[str, ...]] = {
+        (d.rule, d.verdict) for d in result.diagnostics if d.rule == _RULE
+    }
+    return str(result.kernels[0].status), told
 
 
 @pytest.mark.parametrize("rows", [41, 48, 64])
