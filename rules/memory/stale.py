@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
 
 from rules.memory import examples
 from rules.memory.loaded import is_linear, load_of
@@ -25,15 +26,25 @@ from verifier.symbolic.tensors import Storage, StorageKind, View
 from verifier.symbolic.trace import Operation, Trace
 from verifier.symbolic.views.common import conjuncts
 
+#: what was done to a part of a tile, by whether it was loaded
+_DONE: Final = {True: ("brought", "loaded"), False: ("made", "computed")}
+
 
 def stale_tiles(trace: Trace, target: Target) -> Iterable[Check]:
     """A check for each operand that may take a rest."""
     if trace.unmodelled or not trace.completes or trace.dies:
         return
-    for found in stale(_steps(trace), _element):
+    for found in stale(_steps(trace), _element, _makes):
         told = (found.fine, *found.given, *found.step.operation.path)
         if all(map(is_linear, told)):
             yield _check(found)
+
+
+def _makes(step: Placed) -> bool:
+    """Whether an operation computes its part of a tile in SBUF anew, as a load would bring it."""
+    views = [view for _, view in step.operation.writes]
+    in_place = len(views) == 1 and views[0].buffer is Buffer.SBUF
+    return in_place and not step.operation.adds
 
 
 def _element(operation: Operation, role: str) -> Index:
@@ -152,19 +163,20 @@ def _check(found: Stale) -> Check:
     storage = written[1].storage
     what, load = _function(op), _function(found.load.operation)
     loops = dict.fromkeys((*op.loops, *found.load.operation.loops))
+    done, part = _DONE[bool(found.load.loads)]
     return Check(
         predicate=found.fine,
         span=op.span_of(found.read.role),
-        text=f"`{what}` takes of `{_name_of(found)}` no more than was brought last",
-        message=f"`{what}` takes more of `{_name_of(found)}` than `{load}` has brought last: the "
+        text=f"`{what}` takes of `{_name_of(found)}` no more than was {done} last",
+        message=f"`{what}` takes more of `{_name_of(found)}` than `{load}` has {done} last: the "
         "rest is what an earlier one has left",
         given=(*(loop.within for loop in loops), *found.given),
         values=(
             ("it takes", found.read.sizes[found.axis]),
-            ("brought last", found.size),
+            (f"{done} last", found.size),
         ),
-        notes=(Note(found.load.operation.span, f"a part of `{storage.name}` is loaded here"),),
-        help=("take what was loaded alone, or fill the rest each time",),
+        notes=(Note(found.load.operation.span, f"a part of `{storage.name}` is {part} here"),),
+        help=(f"take what was {part} alone, or fill the rest each time",),
         subject=subject(storage),
         exact=found.sure,
         reason="" if found.sure else UNSURE,
@@ -187,13 +199,14 @@ def rest_in_run(event: Rested, target: Target) -> Iterator[Check]:
     """As :func:`stale_tiles`, of a run: that there is a rest is seen here, not what becomes of
     it."""
     name, load = event.storage.name, _function(event.load)
+    done, part = _DONE[event.loaded]
     yield Check(
         predicate=E.FALSE,
         span=event.span,
-        text=f"no more is taken of `{name}` than was brought last",
-        message=f"more of `{name}` is taken than `{load}` has brought last: the rest is what an "
+        text=f"no more is taken of `{name}` than was {done} last",
+        message=f"more of `{name}` is taken than `{load}` has {done} last: the rest is what an "
         "earlier one has left",
-        notes=(Note(event.load.span, f"a part of `{name}` is loaded here"),),
+        notes=(Note(event.load.span, f"a part of `{name}` is {part} here"),),
         subject=subject(event.storage),
     )
 

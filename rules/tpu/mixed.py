@@ -31,8 +31,8 @@ class Mixed:
                 found |= 0 if source is None else 1 << source | self._alone[source]
             self._alone.append(found)
 
-    def found(self) -> Iterator[tuple[Step[Any], Step[Any]]]:
-        """What takes the two, and what has left the second one."""
+    def found(self) -> Iterator[tuple[Step[Any], Step[Any], Step[Any]]]:
+        """What takes the two, and what has left the second one, and the first one."""
         fates, steps = self._fates, self._fates.steps
         for mixture in fates.mixtures:
             reader = mixture.reader
@@ -42,7 +42,7 @@ class Mixed:
                 continue
             for over in bits(mixture.over & fates.surely[reader]):
                 if self._is_for_another_round(mixture, over) and self._is_early(mixture, over):
-                    yield steps[reader], steps[over]
+                    yield steps[reader], steps[over], steps[mixture.step]
 
     def _is_for_another_round(self, mixture: Mixture, over: int) -> bool:
         return _are_of_other_parts(self._fates, mixture.step, over) and any(

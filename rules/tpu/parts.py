@@ -119,7 +119,7 @@ class Journey(Struct):
     held: list[Held] = field(default_factory=list)
     lost: list[Held] = field(default_factory=list)
     #: what takes in part what another step has left for another round; and that one
-    mixed: list[tuple[Step[Any], Step[Any]]] = field(default_factory=list)
+    mixed: list[tuple[Step[Any], Step[Any], Step[Any]]] = field(default_factory=list)
     raced: bool = False
     unsure: bool = False
     #: the sizes that were put in
@@ -237,7 +237,7 @@ class Astray(Struct, frozen=True):
     at: Step[Any]
     load: Step[Any]
     why: str
-    #: the call that the part was to go through
+    #: the call that the part was to go through, or that has left what is overwritten
     call: Step[Any] | None = None
 
 
@@ -659,8 +659,8 @@ def overtaken(journey: Journey) -> Iterator[Astray]:
 
 def mixed(journey: Journey) -> Iterator[Astray]:
     """What is taken in part from what was brought for another round."""
-    for step, over in journey.mixed:
-        yield Astray(step, over, MIXED)
+    for step, over, first in journey.mixed:
+        yield Astray(step, over, MIXED, first)
 
 
 def between(group: Sequence[Arrival], column: Column) -> Pace | None:

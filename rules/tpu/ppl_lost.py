@@ -125,5 +125,5 @@ declare(
     elementwise("pl.tiu.zero(b)\npl.tiu.fmul(b, a, 2.0)"),
     silent=True,
     monitors=(Monitor(Followed, lost_in_run, meant=True),),
-    replayed=Replayed(whole=True),
+    replayed=Replayed(whole=True, told_as=("ppl-lost-result",)),
 )

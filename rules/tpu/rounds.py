@@ -305,9 +305,13 @@ def told(astray: Astray, said: Words) -> Check:
     notes = [Note(load.span, "this part was loaded here")]
     if astray.load is astray.at:
         notes = []
-    if astray.why == parts.MIXED:
-        notes = [Note(load.span, "it is written over that here")]
-    if astray.call is not None:
+    if astray.why == parts.MIXED and astray.call is not None:
+        first = astray.call.operation
+        notes = [
+            Note(load.span, "it is written over that here"),
+            Note(first.span, "what is to be read was made here"),
+        ]
+    elif astray.call is not None:
         call = said.function(astray.call.operation)
         notes.append(Note(astray.call.operation.span, "what the others have gone through"))
     text, message = {

@@ -3,7 +3,6 @@ read than was brought last."""
 
 from __future__ import annotations
 
-from math import prod
 from typing import TYPE_CHECKING
 
 from verifier.executor.contents import SUM
@@ -32,9 +31,9 @@ def note_reads(machine: ConcreteMachine, steps: Steps, bounds: dict[str, Bound])
         if memory.products is not None:
             memory.products.read(place)
         last = memory.brought
-        if last is not None and last.count < last.most and _count(place) > last.count:
+        if last is not None and last.operation is not None and last.rests(place):
             span = steps.operation.span_of(role)
-            machine.meet(Rested(memory.storage, last.operation, span))
+            machine.meet(Rested(memory.storage, last.operation, span, last.loaded))
 
 
 def note_writes(machine: ConcreteMachine, steps: Steps, bounds: dict[str, Bound]) -> None:
@@ -48,11 +47,15 @@ def note_writes(machine: ConcreteMachine, steps: Steps, bounds: dict[str, Bound]
             _check_lost(machine, steps, found)
         source = bounds.get(steps.moves) if steps.moves else None
         if source is not None and _is_loaded(source):
-            _bring(found, steps.operation)
-        elif not _leaves(found) and all(
-            bounds[read].memory is not found.memory for read in steps.tiles_read
-        ):
-            found.memory.brought = None
+            found.memory.products = found.memory.products or Products(found.memory)
+            found.memory.products.made(steps.operation, found.place)
+            _bring(found, steps.operation, loaded=True)
+        elif any(bounds[read].memory is found.memory for read in steps.tiles_read):
+            continue
+        elif steps.reads and not steps.operation.adds:
+            _bring(found, steps.operation, loaded=False)
+        elif found.memory.brought is not None:
+            found.memory.brought.fill(found.place)
 
 
 def _check_lost(machine: ConcreteMachine, steps: Steps, found: Bound) -> None:
@@ -82,37 +85,24 @@ def _is_loaded(source: Bound) -> bool:
     if not template.on_chip:
         return True
     made = template.kind is StorageKind.RESULT and template.buffer is Buffer.SBUF
-    return made and source.memory.brought is not None
+    return made and source.memory.brought is not None and source.memory.brought.loaded
 
 
-def _bring(found: Bound, operation: Operation) -> None:
+def _bring(found: Bound, operation: Operation, *, loaded: bool) -> None:
     memory, place = found.memory, found.place
-    memory.products = memory.products or Products(memory)
-    memory.products.made(operation, place)
-    begin, count = _begin(place), _count(place)
-    last = memory.brought
-    most = max(count, last.most) if last is not None and last.begin == begin else count
-    memory.brought = Brought(operation, begin, count, most)
+    last, ends = memory.brought, _ends(place)
+    if last is None or not any(a == b for a, b in zip(last.ends, ends, strict=True)):
+        last = memory.brought = Brought(memory)
+    last.bring(operation, place, ends, loaded=loaded)
 
 
-def _leaves(found: Bound) -> bool:
-    """Whether something is written over the beginning of what loads have brought, and less."""
-    last = found.memory.brought
-    if last is None or _begin(found.place) != last.begin:
-        return False
-    return _count(found.place) < last.most
-
-
-def _begin(place: Geometry | Gather) -> int:
+def _ends(place: Geometry | Gather) -> tuple[int, int]:
+    """The first element and the last one."""
     if isinstance(place, Geometry):
-        return place.offset
-    return int(place.positions.flat[0]) if place.positions.size else 0
-
-
-def _count(place: Geometry | Gather) -> int:
-    if isinstance(place, Geometry) or place.mask is None:
-        return prod(place.shape)
-    return int(place.mask.sum())
+        steps = zip(place.shape, place.strides, strict=True)
+        return place.offset, place.offset + sum((size - 1) * stride for size, stride in steps)
+    chosen = place.positions if place.mask is None else place.positions[place.mask]
+    return (int(chosen.flat[0]), int(chosen.flat[-1])) if chosen.size else (0, 0)
 
 
 __all__ = ["note_reads", "note_writes"]

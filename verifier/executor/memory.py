@@ -190,7 +190,7 @@ class Memory:
         self.writer = ""
         #: what the Tensor Engine has made in it (PSUM), or loads have brought, if anything
         self.products: Products | None = None
-        #: the last load (SBUF)
+        #: what loads have brought (SBUF)
         self.brought: Brought | None = None
         self.untracked = False
         self.unit = template.itemsize
@@ -351,6 +351,8 @@ class Memory:
             self.content.divide(parts)
             if self.products is not None:
                 self.products.held.divide(parts)
+            if self.brought is not None:
+                self.brought.divide(parts)
         return size
 
     def part(self, values: NDArray[Any], place: Geometry) -> NDArray[Any]:

@@ -14,7 +14,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from verifier.executor.contents import Contents
+from verifier.executor.contents import NOTHING, Contents
 from verifier.executor.regions import Gather, Geometry
 from verifier.symbolic.trace import Operation
 
@@ -29,14 +29,53 @@ class _Product(Struct, eq=False):
     left: int
 
 
-class Brought(Struct, eq=False):
-    """The last load to a place: ``count`` elements, and the ``most`` that one has brought there
-    since something else was."""
+#: what elements hold that loads bring to: what the last one has brought, and an earlier one
+_LAST: Final = 1
+_EARLIER: Final = 2
 
-    operation: Operation
-    begin: int
-    count: int
-    most: int
+
+class Brought:
+    """What loads have brought to a place where they begin, or end, at one element, or what was
+    computed there; ``operation``: the last of them."""
+
+    __slots__ = ("_held", "ends", "loaded", "operation")
+
+    def __init__(self, memory: Any) -> None:
+        self.operation: Operation | None = None
+        self.loaded = False
+        #: the first and the last element that it has brought
+        self.ends = (0, 0)
+        self._held = Contents(memory)
+
+    def bring(
+        self,
+        operation: Operation,
+        place: Geometry | Gather,
+        ends: tuple[int, int],
+        *,
+        loaded: bool,
+    ) -> None:
+        """Something is brought there: what else there is comes from earlier loads."""
+        self.operation, self.ends, self.loaded = operation, ends, loaded
+        held = self._held
+        if held.every == _LAST:
+            held.every = _EARLIER
+        elif held.numbers is not None:
+            held.numbers[held.numbers == _LAST] = _EARLIER
+        held.put(place, _LAST)
+
+    def fill(self, place: Geometry | Gather) -> None:
+        """Something else is written there."""
+        self._held.put(place, NOTHING)
+
+    def rests(self, place: Geometry | Gather) -> bool:
+        """Whether any of it comes from earlier loads."""
+        every = self._held.every
+        return every == _EARLIER if every is not None else _EARLIER in self._held.counted(place)
+
+    def divide(self, parts: int) -> None:
+        """Elements have so many entries from now on."""
+        self._held.divide(parts)
 
 
 class Products:

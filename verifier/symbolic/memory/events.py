@@ -134,12 +134,13 @@ class Overwritten(Struct, frozen=True):
 
 
 class Rested(Struct, frozen=True):
-    """More of a tile is read, at ``span``, than its last ``load`` has brought; an earlier one has
-    brought more, and nothing else was written there since."""
+    """A part of a tile is read, at ``span``, that an earlier load has brought than its last one,
+    ``load``; nothing else was written there since. Or they have computed it, if not ``loaded``."""
 
     storage: Storage
     load: Operation
     span: Span
+    loaded: bool = True
 
 
 class Accumulated(Struct, frozen=True):
