@@ -339,7 +339,7 @@ def test_a_kernel_that_will_not_stop_is_stopped_and_its_line_is_known(
     from verifier.executor.arguments import Argument, ArgumentKind
     from verifier.executor.protocol import Request
 
-    monkeypatch.setattr(runner, "_GRACE", 8.0)
+    monkeypatch.setattr(runner, "_GRACE", 3.0)
     monkeypatch.setattr(runner, "_start", KernelProcess)  # starting may take longer than that
     x = {"x": Argument(ArgumentKind.TENSOR, dtype="float32", shape=(4, 4))}
     reply = runner.run(Request(str(file), "stubborn", x, "trn2", timeout=1.0))

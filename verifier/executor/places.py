@@ -17,7 +17,9 @@ from verifier.source.ir import Span
 from verifier.source.nodes import below, walk
 from verifier.symbolic.trace import Round
 
-_OURS = str(Path(__file__).resolve().parent.parent) + "/"
+_TREE = Path(__file__).resolve().parent.parent.parent
+#: the folders of our own code: what judges calls is none of the user's
+_OURS = tuple(f"{_TREE / package}/" for package in ("verifier", "rules"))
 #: calls kernels
 _LAUNCHES = str(Path(__file__).resolve().parent / "session.py")
 
@@ -341,7 +343,7 @@ def _bound(loop: ast.For | ast.While) -> list[str]:
 
 def is_user(path: str) -> bool:
     """Whether a file is neither ours nor of the Python library."""
-    return not path.startswith((_OURS, "<", sys.prefix, sys.base_prefix))
+    return not path.startswith((*_OURS, "<", sys.prefix, sys.base_prefix))
 
 
 def line_at(path: str, line: int) -> Span:
