@@ -300,8 +300,7 @@ def _finish(
     alone: bool,
 ) -> None:
     """``alone``: no other instance of the launch ran beside it."""
-    if alone:
-        _followed(machine, span)
+    _followed(machine, span, alone=alone)
     trace = machine.blank_trace(span)
     trace.returns.append(((), tuple(tensor.as_view for tensor in returned), span))
     machine.accumulators.ended()
@@ -320,16 +319,16 @@ def _finish(
     capacity(machine)
 
 
-def _followed(machine: ConcreteMachine, span: Span) -> None:
-    """What became of results, if all operations were kept."""
+def _followed(machine: ConcreteMachine, span: Span, *, alone: bool) -> None:
+    """What became of results, if all operations were kept, and are those of one instance."""
+    if not (alone and machine.followed and len(machine.trace) == machine.performed):
+        machine.unsettled |= {rule.id for rule, _ in machine.rules.monitors.get(Followed, ())}
+        return
     trace = machine.blank_trace(span)
     trace.operations = machine.trace
     made = (view.storage for op in machine.trace for _, view in (*op.reads, *op.writes))
     trace.storages = [*{id(storage): storage for storage in made}.values()]
-    if machine.followed and len(machine.trace) == machine.performed:
-        machine.meet(Followed(trace))
-    else:
-        machine.unsettled |= {rule.id for rule, _ in machine.rules.monitors.get(Followed, ())}
+    machine.meet(Followed(trace))
 
 
 def _updated(
